@@ -1,0 +1,24 @@
+# Copyright (c) 2026 netdev-dpdk-jumbo developers.
+#
+# Copying and distribution of this file, with or without modification,
+# are permitted in any medium without royalty provided the copyright
+# notice and this notice are preserved.  This file is offered as-is,
+# without warranty of any kind.
+
+lib_libopenvswitch_la_SOURCES += \
+	lib/netdev-dpdk-jumbo/compat.h \
+	lib/netdev-dpdk-jumbo/jumbo-frame.h \
+	lib/netdev-dpdk-jumbo/jumbo-mtu.c \
+	lib/netdev-dpdk-jumbo/jumbo-mtu.h
+
+TESTSUITE_AT += \
+	tests/jumbo-mtu.at \
+	tests/jumbo-error.at
+
+SYSTEM_DPDK_TESTSUITE_AT += \
+	tests/jumbo-macros.at \
+	tests/jumbo-dpdk-show.at \
+	tests/jumbo-dpdk-limits.at \
+	tests/jumbo-dpdk-error.at
+
+tests_ovstest_SOURCES += tests/test-jumbo-mtu.c

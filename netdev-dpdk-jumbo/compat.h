@@ -1,0 +1,38 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef NETDEV_DPDK_JUMBO_COMPAT_H
+#define NETDEV_DPDK_JUMBO_COMPAT_H 1
+
+/* Every difference between the Open vSwitch and DPDK releases that the module
+ * is kept for, and nothing else. */
+
+#include <rte_version.h>
+
+#include "compiler.h"
+
+#if RTE_VERSION < RTE_VERSION_NUM(24, 7, 0, 0)
+/* Open vSwitch 4.0 calls this for VDUSE devices, which older releases of DPDK
+ * can't drive. */
+static inline int
+rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
+                                   uint32_t max_queue_pairs OVS_UNUSED)
+{
+    return -1;
+}
+#endif
+
+#endif /* compat.h */

@@ -1,0 +1,86 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef JUMBO_FRAME_H
+#define JUMBO_FRAME_H 1
+
+/* MTU <-> frame <-> buffer sizes.
+ *
+ * Four quantities, all in bytes, that are easily taken for one another:
+ *
+ *   - MTU: the L3 packet, Ethernet payload (RFC 894).  What users configure.
+ *
+ *   - Frame: MTU plus L2 header and CRC.  An untagged frame is 18 bytes more
+ *     than its MTU (IEEE 802.3); each VLAN tag adds 4 (IEEE 802.1Q).
+ *
+ *   - Buffer: what an mbuf has for data, without its headroom.  Every frame
+ *     must fit into one buffer, since the datapath takes no chained mbufs.
+ *
+ *   - Data room: buffer plus headroom.  DPDK keeps it in 16 bits
+ *     (rte_mbuf.h, 'buf_len'), which bounds all the others. */
+
+#include <stdint.h>
+
+#include "packets.h"
+#include "util.h"
+
+#define JUMBO_CRC_LEN 4         /* Frame check sequence, IEEE 802.3. */
+#define JUMBO_MAX_VLAN_TAGS 2   /* QinQ, IEEE 802.1ad. */
+
+/* Drivers cut receive buffers at a granularity of up to 1 kB, and use less
+ * than all of a buffer that isn't a multiple of it. */
+#define JUMBO_BUFFER_ALIGN 1024
+
+/* RTE_PKTMBUF_HEADROOM of a DPDK in its default configuration;
+ * netdev-dpdk.c asserts that it is the one in use. */
+#define JUMBO_HEADROOM 128
+
+/* L2 bytes of an untagged frame, and of one with all the tags that a port
+ * passes. */
+#define JUMBO_L2_LEN (ETH_HEADER_LEN + JUMBO_CRC_LEN)
+#define JUMBO_MAX_L2_LEN (JUMBO_L2_LEN + JUMBO_MAX_VLAN_TAGS * VLAN_HEADER_LEN)
+
+/* Every module must forward packets of 68 bytes (RFC 791, section 3.2). */
+#define JUMBO_MIN_MTU 68
+
+/* The largest buffer whose data room fits 16 bits, and its MTU: 64512 and
+ * 64486. */
+#define JUMBO_MAX_BUFFER ROUND_DOWN(UINT16_MAX - JUMBO_HEADROOM, \
+                                    JUMBO_BUFFER_ALIGN)
+#define JUMBO_MAX_MTU (JUMBO_MAX_BUFFER - JUMBO_MAX_L2_LEN)
+
+/* Length of an untagged frame of MTU 'mtu', with its CRC. */
+#define MTU_TO_FRAME_LEN(mtu) ((mtu) + JUMBO_L2_LEN)
+
+/* The MTU whose untagged frame has 'frame_len' bytes. */
+#define FRAME_LEN_TO_MTU(frame_len) ((frame_len) - JUMBO_L2_LEN)
+
+/* Returns the buffer that a port of MTU 'mtu' needs: its longest frame,
+ * aligned. */
+static inline int
+jumbo_buffer_size(int mtu)
+{
+    return ROUND_UP(mtu + JUMBO_MAX_L2_LEN, JUMBO_BUFFER_ALIGN);
+}
+
+/* Returns the data room of that buffer. */
+static inline int
+jumbo_data_room(int mtu)
+{
+    return jumbo_buffer_size(mtu) + JUMBO_HEADROOM;
+}
+
+#endif /* jumbo-frame.h */

@@ -1,0 +1,109 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+
+#include "jumbo-mtu.h"
+
+#include <errno.h>
+
+#include "jumbo-frame.h"
+#include "openvswitch/dynamic-string.h"
+#include "util.h"
+
+/* Returns the limits of an Ethernet device, from the members of the same names
+ * in its 'struct rte_eth_dev_info'.
+ *
+ * 'max_rx_pktlen' bounds the frame, and so the MTU, where 'max_mtu' says
+ * nothing: many drivers leave it at UINT16_MAX.  A device that reports both
+ * tells by their difference what it counts as L2 overhead.  This is how
+ * rte_eth_dev_set_mtu() itself decides (rte_ethdev.c,
+ * eth_dev_get_overhead_len() and eth_dev_validate_mtu()), so that what is
+ * granted here isn't refused there.
+ *
+ * Open vSwitch adds its own bounds: a packet must fit into one buffer. */
+struct jumbo_mtu_limits
+jumbo_mtu_eth_limits(uint16_t min_mtu, uint16_t max_mtu,
+                     uint32_t max_rx_pktlen)
+{
+    int64_t l2_len = (max_mtu != UINT16_MAX && max_rx_pktlen > max_mtu
+                      ? max_rx_pktlen - max_mtu
+                      : JUMBO_L2_LEN);
+    int64_t max = MIN(max_mtu, max_rx_pktlen - l2_len);
+
+    return (struct jumbo_mtu_limits) {
+        .min = MAX(min_mtu, JUMBO_MIN_MTU),
+        .max = MIN(max, JUMBO_MAX_MTU),
+    };
+}
+
+/* Returns the limits that the size of a buffer sets.  They are those of a
+ * vhost-user port, where there is no device to ask. */
+struct jumbo_mtu_limits
+jumbo_mtu_buffer_limits(void)
+{
+    return (struct jumbo_mtu_limits) { JUMBO_MIN_MTU, JUMBO_MAX_MTU };
+}
+
+/* Returns true if a device with 'limits' takes 'mtu', as far as they tell. */
+bool
+jumbo_mtu_within(const struct jumbo_mtu_limits *limits, int64_t mtu)
+{
+    return !limits->max || (mtu >= limits->min && mtu <= limits->max);
+}
+
+/* Says what came of a request for MTU 'requested' on a device whose MTU is
+ * 'in_force', or 0 if it has none.  Returns NULL if that is the one requested.
+ * Otherwise, returns a sentence for the user, without a full stop: what was
+ * asked, why it isn't so, what is allowed, what is in force.  The caller must
+ * free it.
+ *
+ * 'refusal' is about the last request that the device saw, in the range of
+ * int; it is ignored if that was another MTU. */
+char *
+jumbo_mtu_error(int64_t requested, int in_force,
+                const struct jumbo_mtu_limits *limits,
+                const struct jumbo_mtu_refusal *refusal)
+{
+    if (requested == in_force) {
+        return NULL;
+    }
+
+    bool refused = refusal->error && refusal->mtu == MIN(requested, INT_MAX);
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&s, "MTU %"PRId64" was requested, but ", requested);
+    if (refused && refusal->error == EOPNOTSUPP && !refusal->step) {
+        ds_put_cstr(&s, "Open vSwitch does not control the MTU of this type "
+                        "of interface");
+    } else if (!jumbo_mtu_within(limits, requested)) {
+        ds_put_format(&s, "this interface allows %d to %d",
+                      limits->min, limits->max);
+    } else if (refused) {
+        ds_put_format(&s, "%s (%s)",
+                      refusal->step ? refusal->step : "the device refused it",
+                      ovs_strerror(refusal->error));
+    } else {
+        ds_put_cstr(&s, "the device uses another");
+    }
+
+    if (in_force) {
+        ds_put_format(&s, "; MTU %d is in force", in_force);
+    } else {
+        ds_put_cstr(&s, "; the request has no effect");
+    }
+    return ds_steal_cstr(&s);
+}

@@ -1,0 +1,59 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef JUMBO_MTU_H
+#define JUMBO_MTU_H 1
+
+/* A request for an MTU: which values a device takes, and what to tell the user
+ * about one that is not in force.
+ *
+ * An MTU is in bytes of L3 packet throughout.  Nothing here depends on DPDK,
+ * keeps state or takes locks. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The MTUs that a device takes, both ends included.  All zeros where they are
+ * not known, as for kernel devices. */
+struct jumbo_mtu_limits {
+    int min;
+    int max;
+};
+
+struct jumbo_mtu_limits jumbo_mtu_eth_limits(uint16_t min_mtu,
+                                             uint16_t max_mtu,
+                                             uint32_t max_rx_pktlen);
+struct jumbo_mtu_limits jumbo_mtu_buffer_limits(void);
+bool jumbo_mtu_within(const struct jumbo_mtu_limits *, int64_t mtu);
+
+/* What can fail when an MTU is tried, as it goes into the sentence that
+ * jumbo_mtu_error() returns. */
+#define JUMBO_STEP_BUFFERS "the buffers for it could not be had"
+#define JUMBO_STEP_DEVICE "the device could not be set up with it"
+
+/* An MTU that a device didn't take.  All zeros if it took the last one. */
+struct jumbo_mtu_refusal {
+    int mtu;
+    int error;                  /* Positive errno value. */
+    const char *step;           /* One of the above; NULL if the MTU was
+                                 * refused at once, before it was tried. */
+};
+
+char *jumbo_mtu_error(int64_t requested, int in_force,
+                      const struct jumbo_mtu_limits *,
+                      const struct jumbo_mtu_refusal *);
+
+#endif /* jumbo-mtu.h */

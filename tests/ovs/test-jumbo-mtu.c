@@ -1,0 +1,175 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+#undef NDEBUG
+
+#include <errno.h>
+#include <limits.h>
+
+#include "netdev-dpdk-jumbo/jumbo-frame.h"
+#include "netdev-dpdk-jumbo/jumbo-mtu.h"
+#include "ovstest.h"
+#include "util.h"
+
+/* Every MTU that any device may have gets a buffer that holds its longest
+ * frame, has no more slack than the alignment, and fits a 16-bit data room. */
+static void
+test_frame(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    for (int mtu = JUMBO_MIN_MTU; mtu <= JUMBO_MAX_MTU; mtu++) {
+        int buffer = jumbo_buffer_size(mtu);
+
+        ovs_assert(FRAME_LEN_TO_MTU(MTU_TO_FRAME_LEN(mtu)) == mtu);
+        ovs_assert(buffer >= mtu + 14 + 4 + 2 * 4);
+        ovs_assert(buffer < mtu + 14 + 4 + 2 * 4 + 1024);
+        ovs_assert(buffer % 1024 == 0);
+        ovs_assert(jumbo_data_room(mtu) == buffer + 128);
+        ovs_assert(jumbo_data_room(mtu) <= UINT16_MAX);
+    }
+    ovs_assert(jumbo_data_room(JUMBO_MAX_MTU + 1) > UINT16_MAX);
+
+    printf("min %d, max %d\n", JUMBO_MIN_MTU, JUMBO_MAX_MTU);
+    for (int i = 0; i < 5; i++) {
+        int mtu = ((int []) { 68, 1500, 9000, 9710, JUMBO_MAX_MTU })[i];
+
+        printf("mtu %d: frame %d, buffer %d\n",
+               mtu, MTU_TO_FRAME_LEN(mtu), jumbo_buffer_size(mtu));
+    }
+}
+
+static void
+print_limits(const char *name, struct jumbo_mtu_limits limits)
+{
+    printf("%s: %d to %d\n", name, limits.min, limits.max);
+}
+
+/* What DPDK drivers report of themselves (DPDK 22.11). */
+static void
+test_limits(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    print_limits("net_null, net_pcap",
+                 jumbo_mtu_eth_limits(68, UINT16_MAX, UINT32_MAX));
+    print_limits("net_af_packet", jumbo_mtu_eth_limits(68, UINT16_MAX, 1518));
+    print_limits("net_tap", jumbo_mtu_eth_limits(68, UINT16_MAX, 1522));
+    print_limits("net_i40e", jumbo_mtu_eth_limits(68, 9702, 9728));
+    print_limits("net_ixgbe", jumbo_mtu_eth_limits(68, 15854, 15872));
+    print_limits("net_e1000_igb", jumbo_mtu_eth_limits(68, 16357, 16383));
+    print_limits("net_vmxnet3", jumbo_mtu_eth_limits(60, 9000, 16384));
+    print_limits("vhost-user", jumbo_mtu_buffer_limits());
+}
+
+/* Every int is either within the limits or refused, and the limits of every
+ * device stay within those of the frame geometry. */
+static void
+test_range(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const struct jumbo_mtu_limits vhost = jumbo_mtu_buffer_limits();
+    int64_t n_within = 0;
+
+    for (int64_t mtu = INT_MIN; mtu <= INT_MAX; mtu++) {
+        n_within += jumbo_mtu_within(&vhost, mtu);
+    }
+    ovs_assert(n_within == JUMBO_MAX_MTU - JUMBO_MIN_MTU + 1);
+    ovs_assert(jumbo_mtu_within(&vhost, JUMBO_MIN_MTU));
+    ovs_assert(jumbo_mtu_within(&vhost, JUMBO_MAX_MTU));
+    ovs_assert(!jumbo_mtu_within(&vhost, INT64_MAX));
+    ovs_assert(!jumbo_mtu_within(&vhost, INT64_MIN));
+
+    for (int max_mtu = 68; max_mtu <= UINT16_MAX; max_mtu++) {
+        for (int l2_len = 0; l2_len <= 64; l2_len++) {
+            struct jumbo_mtu_limits limits
+                = jumbo_mtu_eth_limits(68, max_mtu, max_mtu + l2_len);
+
+            /* What is granted passes DPDK's own check. */
+            ovs_assert(limits.min == 68);
+            ovs_assert(limits.max <= max_mtu);
+            ovs_assert(limits.max <= JUMBO_MAX_MTU);
+            ovs_assert(max_mtu == UINT16_MAX || l2_len == 0
+                       || limits.max == MIN(max_mtu, JUMBO_MAX_MTU));
+        }
+    }
+}
+
+static void
+print_error(int64_t requested, int in_force, struct jumbo_mtu_limits limits,
+            struct jumbo_mtu_refusal refusal)
+{
+    char *error = jumbo_mtu_error(requested, in_force, &limits, &refusal);
+
+    printf("%s\n", error ? error : "-");
+    free(error);
+}
+
+static void
+test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const struct jumbo_mtu_limits unknown = { 0, 0 };
+    const struct jumbo_mtu_limits i40e = { 68, 9702 };
+    const struct jumbo_mtu_refusal none = { 0, 0, NULL };
+
+    /* In force, whatever was refused before. */
+    print_error(1500, 1500, unknown, none);
+    print_error(9000, 9000, i40e,
+                (struct jumbo_mtu_refusal) { 9000, EINVAL, NULL });
+
+    /* Out of range: the limits say more than the errno value. */
+    print_error(9710, 1500, i40e,
+                (struct jumbo_mtu_refusal) { 9710, EINVAL, NULL });
+    print_error(67, 1500, i40e, none);
+    print_error(INT64_MAX, 1500, i40e,
+                (struct jumbo_mtu_refusal) { INT_MAX, EINVAL, NULL });
+
+    /* Refused by a device. */
+    print_error(9000, 1500, i40e, (struct jumbo_mtu_refusal) {
+                    9000, ENOMEM, JUMBO_STEP_BUFFERS });
+    print_error(70000, 1500, unknown,
+                (struct jumbo_mtu_refusal) { 70000, EINVAL, NULL });
+    print_error(INT64_MAX, 1500, unknown,
+                (struct jumbo_mtu_refusal) { INT_MAX, EINVAL, NULL });
+
+    /* A refusal of another MTU says nothing. */
+    print_error(9000, 1500, i40e, (struct jumbo_mtu_refusal) {
+                    8000, EINVAL, JUMBO_STEP_DEVICE });
+
+    /* Not ours to set. */
+    print_error(9000, 0, unknown,
+                (struct jumbo_mtu_refusal) { 9000, EOPNOTSUPP, NULL });
+    print_error(9000, 1500, unknown,
+                (struct jumbo_mtu_refusal) { 9000, EOPNOTSUPP, NULL });
+}
+
+static const struct ovs_cmdl_command commands[] = {
+    {"frame", NULL, 0, 0, test_frame, OVS_RO},
+    {"limits", NULL, 0, 0, test_limits, OVS_RO},
+    {"range", NULL, 0, 0, test_range, OVS_RO},
+    {"error", NULL, 0, 0, test_error, OVS_RO},
+    {NULL, NULL, 0, 0, NULL, OVS_RO},
+};
+
+static void
+test_jumbo_mtu_main(int argc, char *argv[])
+{
+    struct ovs_cmdl_context ctx = {
+        .argc = argc - 1,
+        .argv = argv + 1,
+    };
+
+    set_program_name(argv[0]);
+    ovs_cmdl_run_command(&ctx, commands);
+}
+
+OVSTEST_REGISTER("test-jumbo-mtu", test_jumbo_mtu_main);
