@@ -1,0 +1,639 @@
+"""A lab for jumbo frames: a real DPDK switch, guests and hosts on one machine.
+
+Everything lives in network namespaces and in one temporary folder that belong
+to a Lab, and goes away with it:
+
+    with Lab() as lab:
+        switch = Switch(lab, root)             # ovsdb-server, ovs-vswitchd
+        guest = Guest(lab, [lab.path("v0"), lab.path("v1")])   # testpmd
+        sender = Host(lab, "sender", switch)   # a namespace with eth0, whose
+        receiver = Host(lab, "receiver", switch)    # wire ends at the switch
+        switch.add_bridge("br0")
+        switch.add_wire("br0", "dpdk0", sender)      # type=dpdk, net_pcap
+        switch.add_vhost("br0", "vhost0", guest.sockets[0])
+        ...
+        guest.wait_forwarding()
+        got = exchange(sender, receiver, frames, lab.path("far.pcap"))
+
+A "frame" here is what a capture shows: from the Ethernet header to the last
+byte of data, without the 4 bytes of FCS that the standard counts.  A wait has
+a deadline; what goes wrong is a LabError that ends with the tail of the log.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+
+try:
+    from scapy.layers.inet import IP, TCP
+    from scapy.layers.l2 import Ether
+    from scapy.utils import RawPcapReader
+except ImportError:                # missing() says so
+    Ether = None
+
+ETHER_LEN = 14                     # header; a VLAN tag is not counted
+FCS_LEN = 4
+WIRE_MTU = 16000                   # kernel MTU of the veths: never the limit
+CPUS = sorted(os.sched_getaffinity(0))
+PMD_CPU = CPUS[1 % len(CPUS)]      # the switch polls here,
+GUEST_CPU = CPUS[2 % len(CPUS)]    # the guest here: the same one if only one
+
+# DPDK 22.11 refuses --in-memory with --no-huge, and ovs-vswitchd adds it by
+# itself unless there is --legacy-mem.
+HUGE_EAL = "--no-pci --no-telemetry --in-memory"
+NO_HUGE_EAL = "--no-pci --no-telemetry --no-huge --legacy-mem --no-shconf"
+
+TESTPMD = "dpdk-testpmd"
+PACKAGES = {"ip": "iproute2", "tcpdump": "tcpdump", TESTPMD: "dpdk-dev"}
+PROGRAMS = ("bin/ovs-vsctl", "bin/ovs-appctl", "bin/ovs-ofctl",
+            "bin/ovsdb-tool", "sbin/ovsdb-server", "sbin/ovs-vswitchd",
+            "share/openvswitch/vswitch.ovsschema")
+
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP,
+                  signal.SIGPIPE)
+
+_libc = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1
+
+
+class LabError(Exception):
+    """What went wrong, in a sentence, with the tail of the log if any."""
+
+
+# What the lab needs.
+
+def missing(root):
+    """Returns a sentence for each thing that is in the lab's way."""
+    lacks = []
+    if os.geteuid():
+        lacks.append("Only root can make network namespaces: run as root.")
+    if Ether is None:
+        lacks.append("Python's scapy is missing: install python3-scapy.")
+    for tool, package in PACKAGES.items():
+        if not shutil.which(tool):
+            lacks.append(f"{tool} is missing: install {package}.")
+    absent = [p for p in PROGRAMS if not os.path.exists(f"{root}/{p}")]
+    if absent:
+        lacks.append(f"{root} is not an installed Open vSwitch: it has no "
+                     + ", ".join(absent) + ".")
+    if not os.path.exists("/dev/net/tun"):
+        lacks.append("/dev/net/tun is missing: load the kernel module tun.")
+    if len(tempfile.gettempdir()) > 45:            # sun_path has 108 bytes
+        lacks.append(f"{tempfile.gettempdir()} is too long for the names of "
+                     "unix sockets: set TMPDIR to a shorter one.")
+    return lacks
+
+
+def available_memory_mib():
+    """Returns the memory that the machine can give, in MiB."""
+    with open("/proc/meminfo") as meminfo:
+        return int(re.search(r"MemAvailable: +(\d+)",
+                             meminfo.read())[1]) // 1024
+
+
+def free_hugepages_mib():
+    """Returns what the free hugepages of all sizes come to, in MiB."""
+    total = 0
+    folder = "/sys/kernel/mm/hugepages"
+    for size in os.listdir(folder) if os.path.isdir(folder) else ():
+        with open(f"{folder}/{size}/free_hugepages") as count:
+            total += int(re.search(r"\d+", size)[0]) * int(count.read())
+    return total // 1024
+
+
+# Waiting, and the end.
+
+def wait_for(what, condition, seconds, log=None):
+    """Returns the first true value of condition(); looks often.
+
+    After `seconds` raises LabError, naming `what` and quoting `log`.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise LabError(f"Waited {seconds} s in vain for {what}."
+                           + tail(log))
+        time.sleep(0.02)
+
+
+def tail(log, lines=15):
+    """Returns the end of the file `log`, under a line with its name."""
+    if not log or not os.path.exists(log):
+        return ""
+    with open(log, errors="replace") as text:
+        return f"\n--- end of {log}:\n" + "".join(text.readlines()[-lines:])
+
+
+def exit_on_signals():
+    """Turns the first of ENDING_SIGNALS into SystemExit.
+
+    It unwinds every "with"; more of these signals can't disturb that.
+    """
+    def leave(number, _):
+        _ignore_signals()
+        raise SystemExit(128 + number)
+
+    for number in ENDING_SIGNALS:
+        signal.signal(number, leave)
+
+
+def _ignore_signals():
+    for number in ENDING_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+class Lab:
+    """The owner of all that is made: namespaces, processes, a folder.
+
+    name: unique on the machine; the namespaces' names begin with it.
+    folder: logs, sockets, captures.  It is removed at the end, unless `keep`
+        is set or an exception other than an exit ended the lab.
+    echo: is called with each line of transcript.
+    """
+
+    def __init__(self, echo=lambda line: None):
+        self.echo = echo
+        self.keep = False
+        self.processes = []
+        self._stack = contextlib.ExitStack()
+        self.folder = tempfile.mkdtemp(prefix=f"jumbo-{os.getpid()}-")
+        self.name = os.path.basename(self.folder)
+        self.env = dict(os.environ, RUNTIME_DIRECTORY=self.folder)  # for EAL
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        handlers = {n: signal.getsignal(n) for n in ENDING_SIGNALS}
+        _ignore_signals()
+        try:
+            self._stack.close()
+        finally:
+            if self.keep or kind and issubclass(kind, Exception):
+                self.echo(f"Logs and captures are kept in {self.folder}")
+            else:
+                shutil.rmtree(self.folder, ignore_errors=True)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+    def path(self, name):
+        """Returns the path of a file in the lab's folder."""
+        return os.path.join(self.folder, name)
+
+    def at_end(self, function, *args):
+        """Calls function(*args) at the end; the last registered is first."""
+        self._stack.callback(function, *args)
+
+    def leftovers(self):
+        """Returns the names of namespaces and programs that are there."""
+        names = os.listdir("/run/netns") if os.path.isdir("/run/netns") else ()
+        return ([name for name in names if name.startswith(self.name)]
+                + [each.name for each in self.processes if each.running()])
+
+    def namespace(self, name):
+        """Makes a network namespace without IPv6; returns its full name."""
+        full = f"{self.name}-{name}"
+        self.at_end(lambda: run(["ip", "netns", "del", full], check=False))
+        run(["ip", "netns", "add", full])
+        run(["ip", "-n", full, "link", "set", "lo", "up"])
+        with in_namespace(full):       # no router solicitations in captures
+            for which in ("all", "default"):
+                file = f"/proc/sys/net/ipv6/conf/{which}/disable_ipv6"
+                if os.path.exists(file):
+                    with open(file, "w") as switch:
+                        switch.write("1")
+        return full
+
+
+@contextlib.contextmanager
+def in_namespace(name):
+    """The calling thread is in that network namespace for a while.
+
+    A socket stays in the namespace in which it was made.
+    """
+    with open("/proc/thread-self/ns/net") as here, \
+            open(f"/run/netns/{name}") as there:
+        _setns(there)
+        try:
+            yield
+        finally:
+            _setns(here)
+
+
+def _setns(file):
+    if _libc.setns(file.fileno(), CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+# Processes.
+
+def run(argv, seconds=60, env=None, check=True):
+    """Runs a command to its end; returns its subprocess.CompletedProcess.
+
+    Standard error is kept apart.  A status other than 0 is a LabError,
+    unless `check` is false.
+    """
+    try:
+        done = subprocess.run(argv, env=env, timeout=seconds, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+    except subprocess.TimeoutExpired:
+        raise LabError(f"{shlex.join(argv)}: still running after {seconds} s.")
+    if check and done.returncode:
+        raise LabError(f"{shlex.join(argv)}: status {done.returncode}: "
+                       f"{(done.stderr or done.stdout).strip()}")
+    return done
+
+
+class Process:
+    """A program that runs in a namespace until the lab ends.
+
+    What it prints goes to the file `log`.  It is in a session of its own, so
+    that Ctrl-C reaches only us, and dies with us however we end.
+    """
+
+    def __init__(self, lab, namespace, argv, env=None, log=None):
+        self.name = os.path.basename(argv[0])
+        self.log = log or lab.path(f"{self.name}.out")
+        with open(self.log, "ab") as output:
+            self._popen = subprocess.Popen(
+                ["ip", "netns", "exec", namespace, *argv],
+                env=env or lab.env, stdin=subprocess.PIPE, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True,
+                preexec_fn=lambda: _libc.prctl(PR_SET_PDEATHSIG,
+                                               signal.SIGKILL))
+        self.pid = self._popen.pid
+        lab.processes.append(self)
+        lab.at_end(self.stop)
+
+    def running(self):
+        return self._popen.poll() is None
+
+    def check(self):
+        """Raises LabError if the program has ended; returns True."""
+        if not self.running():
+            raise LabError(f"{self.name} ended with status "
+                           f"{self._popen.returncode}." + tail(self.log))
+        return True
+
+    def printed(self):
+        """Returns all that the program has printed so far."""
+        with open(self.log, errors="replace") as text:
+            return text.read()
+
+    def wait_printed(self, text, seconds):
+        """Waits until the program has printed `text`."""
+        wait_for(f"'{text}' from {self.name}",
+                 lambda: text in self.printed() or not self.check(),
+                 seconds, self.log)
+
+    def stop(self, seconds=3):
+        """Ends the program, by force if it takes longer than that."""
+        if self.running():
+            self._popen.terminate()
+        try:
+            self._popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+            self._popen.wait()
+        self._popen.stdin.close()
+
+
+# The switch.
+
+class Switch:
+    """An Open vSwitch with DPDK, from the installed tree `root`.
+
+    It runs in the namespace `namespace`; its database, sockets and logs are
+    in the lab's folder.  memory_mib: what EAL may take; hugepages are used
+    where enough of them are free, ordinary memory otherwise.  (Without this
+    series' pools the switch takes as much as it gets, up to 2.7 GB for a
+    port, and blocks for seconds while it writes to all of it.)
+    eal: more EAL arguments.  other_config: more keys for Open_vSwitch.
+    """
+
+    def __init__(self, lab, root, name="switch", memory_mib=1024, eal="",
+                 other_config=()):
+        self.lab = lab
+        self.root = os.path.abspath(root)
+        self.namespace = lab.namespace(name)
+        self.folder = lab.path(name)
+        self.log = f"{self.folder}/ovs-vswitchd.log"
+        self.env = dict(lab.env, PATH=f"{self.root}/bin:{self.root}/sbin:"
+                        + os.environ["PATH"],
+                        OVS_PKGDATADIR=f"{self.root}/share/openvswitch")
+        for place in ("RUN", "LOG", "DB", "SYSCONF"):
+            self.env[f"OVS_{place}DIR"] = self.folder
+        os.mkdir(self.folder)
+        self.hugepages = free_hugepages_mib() >= memory_mib
+        self.memory_mib = min(memory_mib, available_memory_mib() // 2)
+        self.eal = (HUGE_EAL if self.hugepages else
+                    f"{NO_HUGE_EAL} -m {self.memory_mib}") + f" {eal}".rstrip()
+        self._start(other_config)
+
+    def _start(self, other_config):
+        database = f"{self.folder}/conf.db"
+        run([f"{self.root}/bin/ovsdb-tool", "create", database,
+             f"{self.root}/share/openvswitch/vswitch.ovsschema"])
+        self.ovsdb = self._daemon("ovsdb-server", database,
+                                  f"--remote=punix:{self.folder}/db.sock")
+        wait_for("ovsdb-server", lambda: self.ovsdb.check() and os.path.exists(
+            f"{self.folder}/db.sock"), 10, self.ovsdb.log)
+        self.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".",
+                   "other_config:dpdk-init=true",
+                   f'other_config:dpdk-extra="{self.eal}"',
+                   f"other_config:pmd-cpu-mask={hex(1 << PMD_CPU)}",
+                   *(f"other_config:{pair}" for pair in other_config))
+        self.vswitchd = self._daemon("ovs-vswitchd",
+                                     f"unix:{self.folder}/db.sock")
+        wait_for("DPDK in ovs-vswitchd",
+                 lambda: self.vswitchd.check() and self.get(
+                     "Open_vSwitch", ".", "dpdk_initialized") == "true",
+                 60, self.log)
+
+    def _daemon(self, program, *args):
+        return Process(self.lab, self.namespace,
+                       [f"{self.root}/sbin/{program}", *args, "--pidfile",
+                        "-vconsole:warn",
+                        f"--log-file={self.folder}/{program}.log"],
+                       self.env, f"{self.folder}/{program}.out")
+
+    # Its tools.  Each returns a subprocess.CompletedProcess.
+
+    def tool(self, *argv, echo=False, check=True, seconds=60):
+        """Runs one of Open vSwitch's programs against this switch.
+
+        echo: the command and what it prints go into the transcript.
+        """
+        if echo:
+            self.lab.echo("$ " + shlex.join(argv))
+        done = run(["ip", "netns", "exec", self.namespace, *argv],
+                   seconds, self.env, check=False)
+        if echo:
+            for line in (done.stdout + done.stderr).splitlines():
+                self.lab.echo(line)
+        if check and done.returncode:
+            raise LabError(f"{shlex.join(argv)}: status {done.returncode}: "
+                           + done.stderr.strip() + tail(self.log))
+        return done
+
+    def vsctl(self, *args, **how):
+        return self.tool("ovs-vsctl", *args, **how)
+
+    def appctl(self, *args, **how):
+        return self.tool("ovs-appctl", *args, **how)
+
+    def ofctl(self, *args, **how):
+        return self.tool("ovs-ofctl", *args, **how)
+
+    def get(self, table, record, column):
+        """Returns a column's (or column:key's) value, without quotes.
+
+        An empty one is "", and so is one that this switch doesn't have.
+        """
+        done = self.vsctl("--timeout=10", "--if-exists", "get", table, record,
+                          column, check=False)
+        value = done.stdout.strip()
+        if value.startswith('"'):
+            return json.loads(value)
+        return "" if value == "[]" else value
+
+    def wait(self, record, *conditions, table="Interface", seconds=20, **how):
+        """Waits with ovs-vsctl until a record meets the conditions.
+
+        Returns whether it did; that it didn't is a LabError unless `check`
+        is false.
+        """
+        return not self.vsctl(f"--timeout={seconds}", "wait-until", table,
+                              record, *conditions, seconds=seconds + 5,
+                              **how).returncode
+
+    def mtus(self):
+        """Returns {port: mtu} of the ports of which dpctl/show tells it."""
+        shown = self.appctl("dpctl/show").stdout
+        return {port: int(mtu) for port, mtu in re.findall(
+            r"^ +port \d+: (\S+) \(.*\bmtu=(\d+)", shown, re.M)}
+
+    # Its ports.
+
+    def add_bridge(self, bridge, **how):
+        """Adds a bridge of the userspace datapath, without any flow."""
+        self.vsctl("add-br", bridge, "--", "set", "Bridge", bridge,
+                   "datapath_type=netdev", "fail_mode=secure", **how)
+
+    def add_port(self, bridge, port, *settings, **how):
+        """Adds a port; raises LabError if the switch reports an error."""
+        self.vsctl("add-port", bridge, port, "--", "set", "Interface", port,
+                   *settings, **how)       # its status is 0 in any case
+        error = self.get("Interface", port, "error")
+        if error:
+            raise LabError(f"Port {port}: {error}." + tail(self.log))
+
+    def add_wire(self, bridge, port, host, **how):
+        """Adds a type=dpdk port at the end of a host's wire."""
+        self.add_port(bridge, port, "type=dpdk", "options:dpdk-devargs="
+                      f"net_pcap_{port},iface={host.wire}", **how)
+
+    def add_vhost(self, bridge, port, path, **how):
+        """Adds a vhost-user port, the client of the guest's socket."""
+        self.add_port(bridge, port, "type=dpdkvhostuserclient",
+                      f"options:vhost-server-path={path}", **how)
+
+    def connect(self, bridge, *pairs, **how):
+        """Adds a flow each way between the ports of each pair."""
+        for one, other in (*pairs, *(pair[::-1] for pair in pairs)):
+            self.ofctl("add-flow", bridge,
+                       f"in_port={one},actions=output:{other}", **how)
+
+
+# Guests and hosts.
+
+class Guest(Process):
+    """A guest without a VM: testpmd with a virtio-user port per socket.
+
+    It is the server of the sockets, and forwards frames between the first
+    and the second port, and so on in pairs, as they are.  A frame for `mtu`
+    fits into one of its buffers; mrg_rxbuf=1 lets larger ones in as well, in
+    several.  Its memory is never hugepages.  vdev, args: more for each device
+    and for testpmd.  Returns at once: the ports come up when the switch
+    connects, one after the other.
+    """
+
+    def __init__(self, lab, sockets, mtu=9000, memory_mib=256, name="guest",
+                 vdev="mrg_rxbuf=1", args=()):
+        self.sockets = sockets
+        self.mtu = mtu
+        frame = mtu + ETHER_LEN + FCS_LEN
+        cpus = ",".join(map(str, CPUS))
+        super().__init__(lab, lab.namespace(name), [
+            "stdbuf", "-oL", TESTPMD, *NO_HUGE_EAL.split(), f"-m{memory_mib}",
+            f"--lcores=0@({cpus}),1@{GUEST_CPU}",
+            *(f"--vdev=net_virtio_user{n},path={path},server=1,{vdev}"
+              for n, path in enumerate(sockets)),
+            "--", "--forward-mode=io", "--total-num-mbufs=8192",
+            f"--max-pkt-len={frame}", f"--mbuf-size={frame + 256}", *args],
+            log=lab.path(f"{name}.log"))
+
+    def wait_forwarding(self, seconds=20):
+        """Waits until the guest forwards; the switch must have its ports."""
+        self.wait_printed("Press enter to exit", seconds)
+
+
+class Host:
+    """A namespace with eth0, at the end of a wire to the switch.
+
+    wire: the name of the other end, in the switch's namespace.
+    """
+
+    def __init__(self, lab, name, switch, mtu=WIRE_MTU):
+        self.lab = lab
+        self.wire = name
+        self.namespace = lab.namespace(name)
+        run(["ip", "-n", self.namespace, "link", "add", "eth0", "mtu",
+             str(mtu), "type", "veth", "peer", "name", self.wire, "mtu",
+             str(mtu), "netns", switch.namespace])
+        for namespace, device in ((self.namespace, "eth0"),
+                                  (switch.namespace, self.wire)):
+            with in_namespace(namespace):
+                offloads_off(device)
+            run(["ip", "-n", namespace, "link", "set", device, "up"])
+        with in_namespace(self.namespace):
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        self._socket.bind(("eth0", 0))
+        lab.at_end(self._socket.close)
+
+    def send(self, frames, gap=0.001, stop=None):
+        """Sends frames, `gap` seconds apart.
+
+        Ends early when the threading.Event `stop` is set.
+        """
+        stop = stop or threading.Event()
+        for frame in frames:
+            self._socket.send(frame)
+            if stop.wait(gap):
+                break
+
+    @contextlib.contextmanager
+    def sending(self, frames, gap=0.001):
+        """A thread sends frames as long as the "with" lasts."""
+        stop = threading.Event()
+        thread = threading.Thread(target=self.send, args=(frames, gap, stop),
+                                  daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+
+def offloads_off(device):
+    """Has the kernel send and receive frames on `device` as they are.
+
+    What "ethtool -K device rx off tx off sg off tso off gso off gro off"
+    does, in the calling thread's namespace.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        # ETHTOOL_SRXCSUM, STXCSUM, SSG, STSO, SGSO, SGRO; SIOCETHTOOL
+        for command in (0x15, 0x17, 0x19, 0x1f, 0x24, 0x2c):
+            value = ctypes.create_string_buffer(struct.pack("II", command, 0))
+            request = struct.pack("16sP", device.encode(),
+                                  ctypes.addressof(value))
+            fcntl.ioctl(control, 0x8946, request)
+
+
+class Capture:
+    """What tcpdump sees arrive at a host, in the file `path`."""
+
+    def __init__(self, host, path, which="ip"):
+        self.path = path
+        self._tcpdump = Process(host.lab, host.namespace, [
+            "tcpdump", "-i", "eth0", "-n", "-Q", "in", "-U", "-Z", "root",
+            "--immediate-mode", "-B", "16384", "-w", path, which],
+            log=f"{path}.out")
+        self._tcpdump.wait_printed("listening on", 10)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._tcpdump.stop()
+
+    def read(self):
+        """Returns [(seconds since the epoch, frame)] of what has arrived."""
+        if os.path.getsize(self.path) < 24:
+            return []
+        with contextlib.closing(RawPcapReader(self.path)) as reader:
+            return [(meta.sec + meta.usec / 1e6, data)
+                    for data, meta in reader if len(data) == meta.caplen]
+
+    def frames(self):
+        """Returns the frames that have arrived."""
+        return [frame for _, frame in self.read()]
+
+    def wait(self, enough, seconds):
+        """Waits until enough(read()) is true; returns whether it came so."""
+        with contextlib.suppress(LabError):
+            wait_for("frames", lambda: enough(self.read()), seconds)
+            return True
+        return False
+
+
+def exchange(sender, receiver, frames, path, window=8, seconds=5):
+    """Sends frames; returns those captured at the receiver, in `path`.
+
+    At most `window` frames are on the way at any time, so that a switch that
+    must share its CPU loses none: net_pcap's buffer overflows when the
+    thread that polls it doesn't run for some milliseconds.  Gives up when
+    frames stay away for that many seconds.
+    """
+    with Capture(receiver, path) as capture:
+        for end in range(window, len(frames) + window, window):
+            sender.send(frames[end - window:end])
+            if not capture.wait(
+                    lambda got: len(got) >= min(end, len(frames)), seconds):
+                break
+    return capture.frames()
+
+
+def tcp_frame(number, length):
+    """Returns a TCP segment with DF set, in a frame of `length` bytes.
+
+    The data are pseudo-random: `number` decides them, and is the sequence
+    number.
+    """
+    headers = (Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+               / IP(src="192.0.2.1", dst="192.0.2.2", flags="DF",
+                    id=number & 0xffff)
+               / TCP(sport=40000, dport=5001, flags="A", seq=number))
+    data = random.Random(number).randbytes(length - len(headers))
+    return bytes(headers / data)
+
+
+def is_intact(frame):
+    """Returns whether a frame is, bit for bit, one of tcp_frame()'s."""
+    packet = Ether(frame)
+    return TCP in packet and frame == tcp_frame(packet[TCP].seq, len(frame))
+
+
+def is_fragment(frame):
+    """Returns whether the IPv4 packet in a frame is a fragment."""
+    packet = Ether(frame)
+    return IP in packet and bool(packet[IP].flags.MF or packet[IP].frag)
