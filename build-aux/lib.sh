@@ -1,0 +1,97 @@
+# What the scripts of this folder share; sourced, not run.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# die MESSAGE...: ends the script, saying why.
+die() {
+    printf '%s: error: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+say() {
+    printf '==> %s\n' "$*"
+}
+
+# The makes that scripts start are parallel of their own accord.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+# git as if the user had configured nothing: the same commits on every machine.
+unset $(command git rev-parse --local-env-vars 2>/dev/null) || :
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TEMPLATE_DIR=
+export GIT_COMMITTER_NAME='netdev-dpdk-jumbo developers'
+export GIT_COMMITTER_EMAIL=dev@netdev-dpdk-jumbo.invalid
+git() {
+    command git -c safe.directory='*' -c core.hooksPath=/dev/null \
+                -c core.fsmonitor=false -c gc.auto=0 -c advice.detachedHead=false \
+                -c user.name="$GIT_COMMITTER_NAME" \
+                -c user.email="$GIT_COMMITTER_EMAIL" "$@"
+}
+
+# logged WHAT LOG COMMAND...: runs COMMAND with its output in LOG, after a line
+# that says so; if it fails, shows the end of LOG and ends the script.
+logged() {
+    local what=$1 log=$2
+    shift 2
+    say "$what (log: ${log#"$top"/})"
+    mkdir -p "$(dirname "$log")"
+    "$@" > "$log" 2>&1 < /dev/null || {
+        tail -n 30 "$log" >&2
+        die "$what failed; the end of ${log#"$top"/} is above"
+    }
+}
+
+# ovs_version < configure.ac: the version of that OVS.
+ovs_version() {
+    sed -n 's/^AC_INIT(\[*openvswitch\]*, *\[*\([0-9][^],) ]*\).*/\1/p'
+}
+
+# kept: the bases that the series is kept for, the folders in patches/.
+kept() {
+    local dir
+    for dir in "$top"/patches/*/series; do
+        [ ! -f "$dir" ] || basename "$(dirname "$dir")"
+    done
+}
+
+# patches_of BASE: the patches that its series names, in order.
+patches_of() {
+    sed 's/#.*//' "$top/patches/$1/series" | awk 'NF { print $1 }'
+}
+
+# new_files: the files that are copied into OVS as they are, each as
+# "path here<TAB>path there".
+new_files() {
+    (cd "$top"
+     find netdev-dpdk-jumbo tests/ovs -type f ! -name '.*' ! -name '*~' \
+          ! -path '*/__pycache__/*' 2>/dev/null | LC_ALL=C sort) |
+    awk '{ there = $0
+           sub("^tests/ovs/", "tests/", there)
+           sub("^netdev-dpdk-jumbo/", "lib/netdev-dpdk-jumbo/", there)
+           print $0 "\t" there }'
+}
+
+# id_of: changes whenever one of the files does whose names it reads.
+id_of() {
+    (cd "$top" && xargs -d '\n' sha256sum | sha256sum | cut -d' ' -f1)
+}
+
+# files_id: the id of what "apply" copies.
+files_id() {
+    { new_files | cut -f1; echo build-aux/generated; } | id_of
+}
+
+# series_id BASE: the id of its series and patches.
+series_id() {
+    (cd "$top" && find "patches/$1" -type f | LC_ALL=C sort) | id_of
+}
+
+# tree_id TREE: changes whenever a file of the git tree TREE does, committed or
+# not; its build products don't count.
+tree_id() {
+    local index
+    index=$(mktemp)
+    cp "$(git -C "$1" rev-parse --git-dir | sed "s,^[^/],$1/&,")/index" "$index"
+    GIT_INDEX_FILE=$index git -C "$1" add -A
+    GIT_INDEX_FILE=$index git -C "$1" write-tree
+    rm -f "$index"
+}
