@@ -38,7 +38,7 @@ while [ $# -gt 0 ]; do
     --help | -h) usage; exit 0 ;;
     --) shift; break ;;
     -*) wrong "unknown option \"$1\"" ;;
-    *) [ ! "$command" ] || wrong "one command at a time: \"$command\" and \"$1\"" 
+    *) [ ! "$command" ] || wrong "one command at a time: \"$command\" and \"$1\""
        command=$1 ;;
     esac
     shift
