@@ -13,12 +13,15 @@ lib_libopenvswitch_la_SOURCES += \
 
 TESTSUITE_AT += \
 	tests/jumbo-mtu.at \
-	tests/jumbo-error.at
+	tests/jumbo-idl.at \
+	tests/jumbo-error.at \
+	tests/jumbo-vsctl.at
 
 SYSTEM_DPDK_TESTSUITE_AT += \
 	tests/jumbo-macros.at \
 	tests/jumbo-dpdk-show.at \
 	tests/jumbo-dpdk-limits.at \
+	tests/jumbo-dpdk-keep.at \
 	tests/jumbo-dpdk-error.at
 
 tests_ovstest_SOURCES += tests/test-jumbo-mtu.c

@@ -65,11 +65,10 @@ jumbo_mtu_within(const struct jumbo_mtu_limits *limits, int64_t mtu)
     return !limits->max || (mtu >= limits->min && mtu <= limits->max);
 }
 
-/* Says what came of a request for MTU 'requested' on a device whose MTU is
- * 'in_force', or 0 if it has none.  Returns NULL if that is the one requested.
- * Otherwise, returns a sentence for the user, without a full stop: what was
- * asked, why it isn't so, what is allowed, what is in force.  The caller must
- * free it.
+/* Returns a sentence for the user, without a full stop, that says why a
+ * request for MTU 'requested' is not in force on a device whose MTU is
+ * 'in_force', or 0 if it has none: what was asked, why it isn't so, what is
+ * allowed, what is in force.  The caller must free it.
  *
  * 'refusal' is about the last request that the device saw, in the range of
  * int; it is ignored if that was another MTU. */
@@ -78,10 +77,6 @@ jumbo_mtu_error(int64_t requested, int in_force,
                 const struct jumbo_mtu_limits *limits,
                 const struct jumbo_mtu_refusal *refusal)
 {
-    if (requested == in_force) {
-        return NULL;
-    }
-
     bool refused = refusal->error && refusal->mtu == MIN(requested, INT_MAX);
     struct ds s = DS_EMPTY_INITIALIZER;
 
