@@ -7,12 +7,24 @@
 
 lib_libopenvswitch_la_SOURCES += \
 	lib/netdev-dpdk-jumbo/compat.h \
+	lib/netdev-dpdk-jumbo/jumbo-demand.c \
+	lib/netdev-dpdk-jumbo/jumbo-demand.h \
 	lib/netdev-dpdk-jumbo/jumbo-frame.h \
 	lib/netdev-dpdk-jumbo/jumbo-mtu.c \
-	lib/netdev-dpdk-jumbo/jumbo-mtu.h
+	lib/netdev-dpdk-jumbo/jumbo-mtu.h \
+	lib/netdev-dpdk-jumbo/jumbo-pool.h
+
+if DPDK_NETDEV
+lib_libopenvswitch_la_SOURCES += \
+	lib/netdev-dpdk-jumbo/jumbo-pool.c \
+	lib/netdev-dpdk-jumbo/jumbo-show.c \
+	lib/netdev-dpdk-jumbo/jumbo-show.h
+endif
 
 TESTSUITE_AT += \
 	tests/jumbo-mtu.at \
+	tests/jumbo-demand.at \
+	tests/jumbo-pool.at \
 	tests/jumbo-idl.at \
 	tests/jumbo-error.at \
 	tests/jumbo-vsctl.at
@@ -21,7 +33,16 @@ SYSTEM_DPDK_TESTSUITE_AT += \
 	tests/jumbo-macros.at \
 	tests/jumbo-dpdk-show.at \
 	tests/jumbo-dpdk-limits.at \
+	tests/jumbo-dpdk-pool.at \
+	tests/jumbo-dpdk-plan.at \
+	tests/jumbo-dpdk-headroom.at \
 	tests/jumbo-dpdk-keep.at \
 	tests/jumbo-dpdk-error.at
 
-tests_ovstest_SOURCES += tests/test-jumbo-mtu.c
+tests_ovstest_SOURCES += \
+	tests/test-jumbo-demand.c \
+	tests/test-jumbo-mtu.c
+
+if DPDK_NETDEV
+tests_ovstest_SOURCES += tests/test-jumbo-pool.c
+endif

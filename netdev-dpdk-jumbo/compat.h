@@ -23,6 +23,9 @@
 #include <rte_version.h>
 
 #include "compiler.h"
+#include "openvswitch/json.h"
+#include "unixctl.h"
+#include "util.h"
 
 #if RTE_VERSION < RTE_VERSION_NUM(24, 7, 0, 0)
 /* Open vSwitch 4.0 calls this for VDUSE devices, which older releases of DPDK
@@ -32,6 +35,28 @@ rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
                                    uint32_t max_queue_pairs OVS_UNUSED)
 {
     return -1;
+}
+#endif
+
+/* "ovs-appctl --format=json" is younger than Open vSwitch 3.1. */
+#if __has_include("dpif-offload.h")
+static inline bool
+unixctl_wants_json(struct unixctl_conn *conn)
+{
+    return unixctl_command_get_output_format(conn) == UNIXCTL_OUTPUT_FMT_JSON;
+}
+#else
+static inline bool
+unixctl_wants_json(struct unixctl_conn *conn OVS_UNUSED)
+{
+    return false;
+}
+
+static inline void
+unixctl_command_reply_json(struct unixctl_conn *conn OVS_UNUSED,
+                           struct json *json OVS_UNUSED)
+{
+    OVS_NOT_REACHED();
 }
 #endif
 

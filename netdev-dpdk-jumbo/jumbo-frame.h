@@ -76,6 +76,20 @@ jumbo_buffer_size(int mtu)
     return ROUND_UP(mtu + JUMBO_MAX_L2_LEN, JUMBO_BUFFER_ALIGN);
 }
 
+/* Returns the largest MTU for whose frames a buffer of 'size' is enough, and
+ * the smallest that needs no smaller one. */
+static inline int
+jumbo_max_mtu(int size)
+{
+    return size - JUMBO_MAX_L2_LEN;
+}
+
+static inline int
+jumbo_min_mtu(int size)
+{
+    return MAX(JUMBO_MIN_MTU, jumbo_max_mtu(size - JUMBO_BUFFER_ALIGN) + 1);
+}
+
 /* Returns the data room of that buffer. */
 static inline int
 jumbo_data_room(int mtu)

@@ -65,6 +65,15 @@ jumbo_mtu_within(const struct jumbo_mtu_limits *limits, int64_t mtu)
     return !limits->max || (mtu >= limits->min && mtu <= limits->max);
 }
 
+/* Replaces '*refusal'.  Takes over 'reason'. */
+void
+jumbo_mtu_refuse(struct jumbo_mtu_refusal *refusal, int mtu, int error,
+                 char *reason)
+{
+    free(refusal->reason);
+    *refusal = (struct jumbo_mtu_refusal) { mtu, error, reason };
+}
+
 /* Returns a sentence for the user, without a full stop, that says why a
  * request for MTU 'requested' is not in force on a device whose MTU is
  * 'in_force', or 0 if it has none: what was asked, why it isn't so, what is
@@ -81,16 +90,19 @@ jumbo_mtu_error(int64_t requested, int in_force,
     struct ds s = DS_EMPTY_INITIALIZER;
 
     ds_put_format(&s, "MTU %"PRId64" was requested, but ", requested);
-    if (refused && refusal->error == EOPNOTSUPP && !refusal->step) {
+    if (refused && refusal->error == EOPNOTSUPP && !refusal->reason) {
         ds_put_cstr(&s, "Open vSwitch does not control the MTU of this type "
                         "of interface");
     } else if (!jumbo_mtu_within(limits, requested)) {
         ds_put_format(&s, "this interface allows %d to %d",
                       limits->min, limits->max);
     } else if (refused) {
-        ds_put_format(&s, "%s (%s)",
-                      refusal->step ? refusal->step : "the device refused it",
-                      ovs_strerror(refusal->error));
+        if (refusal->reason) {
+            ds_put_cstr(&s, refusal->reason);
+        } else {
+            ds_put_format(&s, "the device refused it (%s)",
+                          ovs_strerror(refusal->error));
+        }
     } else {
         ds_put_cstr(&s, "the device uses another");
     }

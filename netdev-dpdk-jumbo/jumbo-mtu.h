@@ -39,19 +39,17 @@ struct jumbo_mtu_limits jumbo_mtu_eth_limits(uint16_t min_mtu,
 struct jumbo_mtu_limits jumbo_mtu_buffer_limits(void);
 bool jumbo_mtu_within(const struct jumbo_mtu_limits *, int64_t mtu);
 
-/* What can fail when an MTU is tried, as it goes into the sentence that
- * jumbo_mtu_error() returns. */
-#define JUMBO_STEP_BUFFERS "the buffers for it could not be had"
-#define JUMBO_STEP_DEVICE "the device could not be set up with it"
-
 /* An MTU that a device didn't take.  All zeros if it took the last one. */
 struct jumbo_mtu_refusal {
     int mtu;
     int error;                  /* Positive errno value. */
-    const char *step;           /* One of the above; NULL if the MTU was
-                                 * refused at once, before it was tried. */
+    char *reason;               /* As a part of a sentence for the user, owned;
+                                 * NULL if the MTU was refused at once, before
+                                 * it was tried. */
 };
 
+void jumbo_mtu_refuse(struct jumbo_mtu_refusal *, int mtu, int error,
+                      char *reason);
 char *jumbo_mtu_error(int64_t requested, int in_force,
                       const struct jumbo_mtu_limits *,
                       const struct jumbo_mtu_refusal *);

@@ -120,6 +120,7 @@ test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
     const struct jumbo_mtu_limits unknown = { 0, 0 };
     const struct jumbo_mtu_limits i40e = { 68, 9702 };
     const struct jumbo_mtu_refusal none = { 0, 0, NULL };
+    char reason[] = "there is no memory";
 
     /* Out of range: the limits say more than the errno value. */
     print_error(9710, 1500, i40e,
@@ -130,7 +131,7 @@ test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* Refused by a device. */
     print_error(9000, 1500, i40e, (struct jumbo_mtu_refusal) {
-                    9000, ENOMEM, JUMBO_STEP_BUFFERS });
+                    9000, ENOMEM, reason });
     print_error(70000, 1500, unknown,
                 (struct jumbo_mtu_refusal) { 70000, EINVAL, NULL });
     print_error(INT64_MAX, 1500, unknown,
@@ -138,7 +139,7 @@ test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* A refusal of another MTU says nothing. */
     print_error(9000, 1500, i40e, (struct jumbo_mtu_refusal) {
-                    8000, EINVAL, JUMBO_STEP_DEVICE });
+                    8000, EINVAL, reason });
 
     /* Not ours to set. */
     print_error(9000, 0, unknown,

@@ -1,0 +1,996 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+
+#include "jumbo-pool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "dp-packet.h"
+#include "jumbo-demand.h"
+#include "jumbo-frame.h"
+#include "openvswitch/vlog.h"
+#include "ovs-thread.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(jumbo_pool);
+
+/* Mbufs that each lcore keeps for itself, so that it needs the others' ring
+ * seldom.  The most that DPDK allows, as ever in Open vSwitch. */
+#define CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
+
+/* The ring of a pool has its size once and for all, 8 bytes for each mbuf that
+ * the pool can ever have: room for 4 times what it needs at first, and for no
+ * fewer than these. */
+#define MIN_CEILING (1u << 18)
+
+/* Memory is reserved in as few pieces as there are to be had, down to pieces
+ * for this number of mbufs. */
+#define MIN_CHUNK 64
+
+struct jumbo_pool {
+    struct ovs_list node;           /* In 'all_pools'. */
+    int numa_id;
+    int buffer_size;                /* In bytes, without headroom. */
+    const struct jumbo_port *owner; /* The only port that it is for, or NULL if
+                                     * it is shared.  Not dereferenced. */
+    struct rte_mempool *mp;
+    rte_mempool_populate_obj_cb_t *add_elem; /* DPDK's own. */
+    size_t size;                    /* Bytes of memory for mbufs. */
+    bool imagined;                  /* Only to calculate with. */
+};
+
+/* Memory for mbufs that a pool doesn't have yet. */
+struct chunk {
+    struct ovs_list node;
+    struct jumbo_pool *pool;
+    void *memory;                   /* NULL if the pool has got it. */
+    size_t size;                    /* In bytes. */
+    uint32_t n;                     /* Mbufs. */
+};
+
+static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
+static struct ovs_list all_pools OVS_GUARDED_BY(mutex)
+    = OVS_LIST_INITIALIZER(&all_pools);
+static struct ovs_list all_ports OVS_GUARDED_BY(mutex)
+    = OVS_LIST_INITIALIZER(&all_ports);
+
+static unsigned int n_threads OVS_GUARDED_BY(mutex) = 1; /* The main one. */
+static unsigned int max_frags OVS_GUARDED_BY(mutex) = 1000; /* As in ipf.c. */
+static unsigned int headroom OVS_GUARDED_BY(mutex);
+
+/* Mempool operations: those of the ring, but for populating. */
+
+#define OPS_NAME "ovs_jumbo"
+
+/* DPDK adds memory to a pool, and mbufs to its ring, in one step.  Here it
+ * only adds the memory, which may fail and can be undone.  chunk_populate()
+ * does the rest. */
+static int
+populate(struct rte_mempool *mp, unsigned int max OVS_UNUSED,
+         void *vaddr OVS_UNUSED, rte_iova_t iova OVS_UNUSED, size_t len,
+         rte_mempool_populate_obj_cb_t *cb, void *aux OVS_UNUSED)
+{
+    struct jumbo_pool *pool = mp->pool_config;
+
+    pool->add_elem = cb;
+    return len > 0;
+}
+
+/* Returns 0 if successful, otherwise a positive errno value. */
+static int
+register_ops(void)
+    OVS_REQUIRES(mutex)
+{
+    static bool registered;
+    struct rte_mempool_ops ops;
+
+    for (uint32_t i = 0; !registered && i < rte_mempool_ops_table.num_ops;
+         i++) {
+        ops = *rte_mempool_get_ops(i);
+        if (!strcmp(ops.name, "ring_mp_mc")) {
+            ovs_strlcpy(ops.name, OPS_NAME, sizeof ops.name);
+            ops.populate = populate;
+            registered = rte_mempool_register_ops(&ops) >= 0;
+            break;
+        }
+    }
+    return registered ? 0 : ENOTSUP;
+}
+
+/* Demand. */
+
+static bool
+needs_pool(const struct jumbo_needs *needs, const struct jumbo_port *port,
+           const struct jumbo_pool *pool)
+{
+    return needs->buffer_size == pool->buffer_size
+           && needs->numa_id == pool->numa_id
+           && (needs->own_pool ? port : NULL) == pool->owner;
+}
+
+static bool
+pool_is_needed(const struct jumbo_pool *pool)
+    OVS_REQUIRES(mutex)
+{
+    const struct jumbo_port *port;
+
+    LIST_FOR_EACH (port, node, &all_ports) {
+        if (needs_pool(&port->now, port, pool)
+            || needs_pool(&port->next, port, pool)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Between jumbo_port_prepare() and jumbo_port_commit(), a port has and may go
+ * on with what it had, or get what it is going to have. */
+static struct jumbo_demand
+pool_demand(const struct jumbo_pool *pool)
+    OVS_REQUIRES(mutex)
+{
+    struct jumbo_demand_input in = {
+        .n_threads = n_threads,
+        .cache_size = CACHE_SIZE,
+        .max_frags = max_frags,
+        .headroom = headroom,
+    };
+    const struct jumbo_port *port;
+
+    LIST_FOR_EACH (port, node, &all_ports) {
+        bool now = needs_pool(&port->now, port, pool);
+        bool next = needs_pool(&port->next, port, pool);
+
+        in.n_rxq += MAX(now ? port->now.n_rxq : 0,
+                        next ? port->next.n_rxq : 0);
+        in.rx_descs += MAX(now ? port->now.rx_descs : 0,
+                           next ? port->next.rx_descs : 0);
+        in.tx_descs += MAX(port->now.tx_descs, port->next.tx_descs);
+        in.n_ports++;
+    }
+    return jumbo_demand(&in);
+}
+
+/* Memory. */
+
+/* Returns the bytes that 'n' mbufs of 'pool' take. */
+static size_t
+mbufs_size(const struct jumbo_pool *pool, uint32_t n, size_t *align)
+{
+    const struct rte_mempool *mp = pool->mp;
+    size_t element = mp->header_size + mp->elt_size + mp->trailer_size;
+    size_t page, min_chunk;
+
+    /* Elements that are smaller than a page don't cross its end.  Larger ones
+     * do, which costs nothing unless they need physical addresses. */
+    if (rte_mempool_get_page_size(pool->mp, &page)
+        || (element > page && rte_eal_iova_mode() == RTE_IOVA_VA)) {
+        page = 0;
+    }
+    return rte_mempool_op_calc_mem_size_default(
+        mp, n, page ? rte_bsf64(page) : 0, &min_chunk, align);
+}
+
+static void
+free_memory_of(struct rte_mempool_memhdr *memhdr OVS_UNUSED, void *memory)
+{
+    rte_free(memory);
+}
+
+static struct chunk *
+chunk_reserve(struct jumbo_pool *pool, uint32_t n)
+{
+    size_t align;
+    size_t size = mbufs_size(pool, n, &align);
+    /* Not a memzone: there are too few of these, altogether. */
+    void *memory = rte_malloc_socket("ovs-mbufs", size, align, pool->numa_id);
+    struct chunk *chunk;
+    int error;
+
+    if (!memory) {
+        rte_errno = ENOMEM;
+        return NULL;
+    }
+
+    error = rte_mempool_populate_iova(pool->mp, memory,
+                                      rte_mem_virt2iova(memory), size,
+                                      free_memory_of, memory);
+    if (error < 0) {
+        rte_free(memory);
+        rte_errno = -error;
+        return NULL;
+    }
+
+    chunk = xmalloc(sizeof *chunk);
+    chunk->pool = pool;
+    chunk->memory = memory;
+    chunk->size = size;
+    chunk->n = n;
+    return chunk;
+}
+
+/* Adds to 'chunks' memory for 'n' more mbufs of 'pool'.  Returns 0 if
+ * successful, otherwise a positive errno value. */
+static int
+chunks_reserve(struct jumbo_pool *pool, uint32_t n, struct ovs_list *chunks)
+{
+    uint32_t piece = n;
+
+    while (n) {
+        struct chunk *chunk = chunk_reserve(pool, MIN(n, piece));
+
+        if (chunk) {
+            ovs_list_push_back(chunks, &chunk->node);
+            n -= chunk->n;
+        } else if (rte_errno == ENOMEM && piece > MIN_CHUNK) {
+            piece = MAX(piece / 2, MIN_CHUNK);
+        } else {
+            return rte_errno;
+        }
+    }
+    return 0;
+}
+
+/* Initializes an mbuf.  Ports may be using the pool: this must be done before
+ * the mbuf gets into the ring, where DPDK's own rte_pktmbuf_pool_create() does
+ * it after. */
+static void
+init_mbuf(struct rte_mempool *mp, void *pool_, void *mbuf, rte_iova_t iova)
+{
+    struct jumbo_pool *pool = pool_;
+
+    pool->add_elem(mp, NULL, mbuf, iova);
+    rte_pktmbuf_init(mp, NULL, mbuf, 0);
+    dp_packet_init_dpdk(mbuf);
+}
+
+/* Fills the memory of 'chunk', which its pool already has, with mbufs.
+ * Returns 0 if successful, otherwise a positive errno value. */
+static int
+chunk_populate(struct chunk *chunk)
+{
+    struct jumbo_pool *pool = chunk->pool;
+    char *memory = chunk->memory;
+    uint32_t target = pool->mp->populated_size + chunk->n;
+    size_t page = rte_mem_virt2memseg_list(memory)->page_sz;
+    size_t len;
+
+    for (size_t off = 0; off < chunk->size; off += len) {
+        char *start = memory + off;
+        rte_iova_t iova = rte_mem_virt2iova(start);
+
+        /* As many pages as the device finds next to each other. */
+        len = MIN(chunk->size - off,
+                  (char *) RTE_PTR_ALIGN_CEIL(start + 1, page) - start);
+        while (off + len < chunk->size
+               && rte_mem_virt2iova(start + len) == iova + len) {
+            len = MIN(len + page, chunk->size - off);
+        }
+        rte_mempool_op_populate_helper(
+            pool->mp, 0, target - pool->mp->populated_size, start, iova, len,
+            init_mbuf, pool);
+    }
+    pool->size += chunk->size;
+    chunk->memory = NULL;
+    return pool->mp->populated_size >= target ? 0 : ENOMEM;
+}
+
+static void
+chunk_destroy(struct chunk *chunk)
+{
+    struct rte_mempool *mp = chunk->pool->mp;
+    struct rte_mempool_memhdr *memhdr;
+
+    if (chunk->memory) {
+        STAILQ_FOREACH (memhdr, &mp->mem_list, next) {
+            if (memhdr->addr == chunk->memory) {
+                STAILQ_REMOVE(&mp->mem_list, memhdr, rte_mempool_memhdr, next);
+                mp->nb_mem_chunks--;
+                rte_free(memhdr);
+                break;
+            }
+        }
+        rte_free(chunk->memory);
+    }
+    ovs_list_remove(&chunk->node);
+    free(chunk);
+}
+
+/* Counts in '*room' the bytes that DPDK could still take from the system, as
+ * pages of 'page_size' bytes on node 'numa_id'. */
+struct room {
+    int numa_id;
+    size_t page_size;
+    size_t room;
+};
+
+static int
+add_room(const struct rte_memseg_list *msl, void *room_)
+{
+    struct room *room = room_;
+
+    if (!msl->external && msl->socket_id == room->numa_id
+        && msl->page_sz == room->page_size) {
+        room->room += (msl->memseg_arr.len - msl->memseg_arr.count)
+                      * msl->page_sz;
+    }
+    return 0;
+}
+
+#define NODE_DIR "/sys/devices/system/node/node"
+
+/* Returns the bytes that are free for mbufs on node 'numa_id': what DPDK has,
+ * and the hugepages that it can get from the system. */
+static size_t
+free_memory(int numa_id)
+{
+    struct rte_malloc_socket_stats stats = { .heap_freesz_bytes = 0 };
+    char *dir_name = xasprintf(NODE_DIR "%d/hugepages", numa_id);
+    DIR *dir = rte_eal_has_hugepages() ? opendir(dir_name) : NULL;
+    struct dirent *entry;
+
+    rte_malloc_get_socket_stats(numa_id, &stats);
+    while (dir && (entry = readdir(dir))) {
+        struct room room = { .numa_id = numa_id };
+        char *file_name;
+        unsigned long n_free;
+        FILE *file;
+
+        if (!ovs_scan(entry->d_name, "hugepages-%zukB",
+                      &room.page_size)) {
+            continue;
+        }
+        room.page_size *= 1024;
+        rte_memseg_list_walk(add_room, &room);
+
+        file_name = xasprintf("%s/%s/free_hugepages", dir_name,
+                              entry->d_name);
+        file = fopen(file_name, "r");
+        if (file && fscanf(file, "%lu", &n_free) == 1) {
+            stats.heap_freesz_bytes += MIN(room.room,
+                                           n_free * room.page_size);
+        }
+        if (file) {
+            fclose(file);
+        }
+        free(file_name);
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    free(dir_name);
+    return stats.heap_freesz_bytes;
+}
+
+/* Pools. */
+
+static void
+pool_destroy(struct jumbo_pool *pool)
+    OVS_REQUIRES(mutex)
+{
+    VLOG_INFO("Freeing mempool \"%s\"", pool->mp->name);
+    ovs_list_remove(&pool->node);
+    rte_mempool_free(pool->mp);
+    free(pool);
+}
+
+/* Returns the bytes of an mbuf whose buffer has 'buffer_size': a dp_packet,
+ * the data, and padding, so that what follows is aligned. */
+static size_t
+mbuf_size(int buffer_size)
+{
+    return ROUND_UP(sizeof(struct dp_packet) + RTE_PKTMBUF_HEADROOM
+                    + buffer_size, RTE_CACHE_LINE_SIZE);
+}
+
+/* Returns a new pool, still without mbufs, for 'port' to receive into.
+ * Returns NULL and sets rte_errno if that fails. */
+static struct jumbo_pool *
+pool_create(const struct jumbo_port *port, const struct jumbo_needs *needs)
+    OVS_REQUIRES(mutex)
+{
+    static unsigned int serial;
+    size_t size = mbuf_size(needs->buffer_size);
+    struct rte_pktmbuf_pool_private priv = {
+        .mbuf_data_room_size = needs->buffer_size + RTE_PKTMBUF_HEADROOM,
+        .mbuf_priv_size = size - sizeof(struct rte_mbuf)
+                          - needs->buffer_size - RTE_PKTMBUF_HEADROOM,
+    };
+    struct jumbo_pool *pool = xzalloc(sizeof *pool);
+    char name[RTE_MEMPOOL_NAMESIZE];
+    unsigned int ceiling;
+    int error;
+
+    pool->numa_id = needs->numa_id;
+    pool->buffer_size = needs->buffer_size;
+    pool->owner = needs->own_pool ? port : NULL;
+
+    ceiling = MAX(MIN_CEILING,
+                  ROUND_UP_POW2(4 * pool_demand(pool).total)) - 1;
+
+    snprintf(name, sizeof name, "ovs%d-%d-%u", pool->numa_id,
+             pool->buffer_size, serial++);
+    pool->mp = rte_mempool_create_empty(name, ceiling, size, CACHE_SIZE,
+                                        sizeof priv, pool->numa_id, 0);
+    if (!pool->mp) {
+        free(pool);
+        return NULL;
+    }
+    rte_mempool_set_ops_byname(pool->mp, OPS_NAME, pool);
+    rte_pktmbuf_pool_init(pool->mp, &priv);
+
+    /* This is how to have the ring already now. */
+    error = rte_mempool_populate_iova(pool->mp, NULL, RTE_BAD_IOVA, 0, NULL,
+                                      NULL);
+    if (error < 0) {
+        rte_mempool_free(pool->mp);
+        free(pool);
+        rte_errno = -error;
+        return NULL;
+    }
+    ovs_list_push_back(&all_pools, &pool->node);
+    return pool;
+}
+
+static struct jumbo_pool *
+pool_find(const struct jumbo_port *port, const struct jumbo_needs *needs)
+    OVS_REQUIRES(mutex)
+{
+    struct jumbo_pool *pool;
+
+    LIST_FOR_EACH (pool, node, &all_pools) {
+        if (needs_pool(needs, port, pool)) {
+            return pool;
+        }
+    }
+    return NULL;
+}
+
+/* Frees the pools that nobody needs and whose mbufs are all back.  Nobody
+ * takes mbufs from these, so none moves from the ring to a cache, which
+ * rte_mempool_avail_count() counts later.  But while a cache is being flushed,
+ * its mbufs may count twice, and there seem to be too many. */
+static void
+sweep(void)
+    OVS_REQUIRES(mutex)
+{
+    struct jumbo_pool *pool;
+
+    LIST_FOR_EACH_SAFE (pool, node, &all_pools) {
+        if (!pool_is_needed(pool)
+            && rte_mempool_avail_count(pool->mp) == pool->mp->populated_size) {
+            pool_destroy(pool);
+        }
+    }
+}
+
+/* Returns the number of mbufs that 'pool' must have in addition. */
+static uint64_t
+pool_missing(const struct jumbo_pool *pool)
+    OVS_REQUIRES(mutex)
+{
+    uint64_t n = pool_is_needed(pool) ? pool_demand(pool).total : 0;
+
+    return n > pool->mp->populated_size ? n - pool->mp->populated_size : 0;
+}
+
+/* Returns the bytes that are missing on node 'numa_id'. */
+static size_t
+needed_memory(int numa_id)
+    OVS_REQUIRES(mutex)
+{
+    struct jumbo_pool *pool;
+    size_t needed = 0;
+    size_t align;
+
+    LIST_FOR_EACH (pool, node, &all_pools) {
+        uint64_t n = pool->numa_id == numa_id ? pool_missing(pool) : 0;
+
+        needed += n ? mbufs_size(pool, n, &align) : 0;
+    }
+    return needed;
+}
+
+/* Returns a message about too little memory on node 'numa_id'. */
+static char *
+shortage(int numa_id)
+    OVS_REQUIRES(mutex)
+{
+    size_t needed = needed_memory(numa_id);
+    size_t free_ = free_memory(numa_id);
+
+    return xasprintf("%.1f MB of memory for mbufs are needed on NUMA node %d, "
+                     "where %.1f MB are free%s", needed / 1e6, numa_id,
+                     free_ / 1e6,
+                     free_ >= needed ? ", but in too small pieces" : "");
+}
+
+/* Makes every pool as large as its demand.  Returns 0 if successful, otherwise
+ * a positive errno value and, in '*errorp', a message for the user, which the
+ * caller must free.  Then no pool has changed. */
+static int
+grow(char **errorp)
+    OVS_REQUIRES(mutex)
+{
+    struct ovs_list chunks = OVS_LIST_INITIALIZER(&chunks);
+    struct jumbo_pool *pool, *short_pool = NULL;
+    struct chunk *chunk;
+    int error = 0;
+
+    /* Don't try in vain: DPDK clears what is given back to it. */
+    LIST_FOR_EACH (pool, node, &all_pools) {
+        uint64_t n = pool_missing(pool);
+
+        if (n > pool->mp->size - pool->mp->populated_size) {
+            *errorp = xasprintf("%"PRIu64" mbufs are needed, but the mempool "
+                                "for buffers of %d bytes can't have more than "
+                                "%"PRIu32, pool->mp->populated_size + n,
+                                pool->buffer_size, pool->mp->size);
+            return ENOSPC;
+        }
+    }
+    for (int numa_id = 0; numa_id < RTE_MAX_NUMA_NODES; numa_id++) {
+        size_t needed = needed_memory(numa_id);
+
+        if (needed && needed > free_memory(numa_id)) {
+            *errorp = shortage(numa_id);
+            return ENOMEM;
+        }
+    }
+
+    LIST_FOR_EACH (pool, node, &all_pools) {
+        uint64_t n = pool_missing(pool);
+
+        error = n ? chunks_reserve(pool, n, &chunks) : 0;
+        if (error) {
+            short_pool = pool;
+            goto out;
+        }
+    }
+    LIST_FOR_EACH (chunk, node, &chunks) {
+        error = chunk_populate(chunk);
+        if (error) {
+            short_pool = chunk->pool;
+            goto out;
+        }
+        VLOG_INFO("Mempool \"%s\" has %"PRIu32" mbufs now",
+                 chunk->pool->mp->name, chunk->pool->mp->populated_size);
+    }
+
+out:
+    LIST_FOR_EACH_SAFE (chunk, node, &chunks) {
+        chunk_destroy(chunk);
+    }
+    if (short_pool) {
+        *errorp = shortage(short_pool->numa_id);
+    }
+    return error;
+}
+
+/* Ports. */
+
+/* Prepares for 'port' to get 'needs': has the pool that it will receive into,
+ * with what it can hold.  Until jumbo_port_commit() the port may go on as it
+ * is, or prepare for something else.  'name' is kept.
+ *
+ * Returns 0 and stores the mempool in '*mpp', if there is to be one, if
+ * successful.  Otherwise, returns a positive errno value and stores in
+ * '*errorp' a message for the user, which the caller must free; then the port
+ * is prepared for nothing but what it has. */
+int
+jumbo_port_prepare(struct jumbo_port *port, const char *name,
+                   const struct jumbo_needs *needs, struct rte_mempool **mpp,
+                   char **errorp)
+{
+    bool was_known = port->known;
+    struct jumbo_pool *pool = NULL;
+    int error;
+
+    ovs_mutex_lock(&mutex);
+    error = register_ops();
+    if (error) {
+        *errorp = xstrdup("DPDK has no mempools with rings");
+        goto out;
+    }
+    if (!was_known) {
+        port->name = name;
+        port->known = true;
+        ovs_list_push_back(&all_ports, &port->node);
+    }
+    port->next = *needs;
+    sweep();
+
+    if (needs->buffer_size) {
+        pool = pool_find(port, needs);
+        if (pool && !needs_pool(&port->now, port, pool)) {
+            VLOG_INFO("Port %s: Reusing mempool \"%s\"", name, pool->mp->name);
+        } else if (!pool) {
+            VLOG_INFO("Port %s: Requesting a mempool with buffers of %d bytes "
+                     "on NUMA node %d", name, needs->buffer_size,
+                     needs->numa_id);
+            pool = pool_create(port, needs);
+            if (!pool) {
+                error = rte_errno;
+                *errorp = xasprintf("a mempool on NUMA node %d could not be "
+                                    "created (%s)", needs->numa_id,
+                                    rte_strerror(error));
+            }
+        }
+    }
+    if (!error) {
+        error = grow(errorp);
+    }
+    if (error) {
+        port->next = port->now;
+        if (!was_known) {
+            port->known = false;
+            ovs_list_remove(&port->node);
+        }
+        sweep();
+    } else if (pool) {
+        *mpp = pool->mp;
+    }
+
+out:
+    ovs_mutex_unlock(&mutex);
+    return error;
+}
+
+/* To be called when 'port' has got what it prepared for last.  What it had
+ * before is released. */
+void
+jumbo_port_commit(struct jumbo_port *port)
+{
+    ovs_mutex_lock(&mutex);
+    port->now = port->next;
+    sweep();
+    ovs_mutex_unlock(&mutex);
+}
+
+/* To be called when 'port' is stopped for good. */
+void
+jumbo_port_destroy(struct jumbo_port *port)
+{
+    ovs_mutex_lock(&mutex);
+    if (port->known) {
+        ovs_list_remove(&port->node);
+        port->known = false;
+    }
+    sweep();
+    ovs_mutex_unlock(&mutex);
+}
+
+/* What isn't about one port. */
+
+/* To be called by a thread that is going to poll ports, before it becomes a
+ * DPDK lcore.  Returns false if there is too little memory for what it can
+ * hold; without an lcore's caches, it holds less. */
+bool
+jumbo_thread_add(void)
+{
+    char *message;
+    int error;
+
+    ovs_mutex_lock(&mutex);
+    n_threads++;
+    error = grow(&message);
+    if (error) {
+        n_threads--;
+        VLOG_WARN("No mempool caches for one more thread: %s", message);
+        free(message);
+    }
+    ovs_mutex_unlock(&mutex);
+    return !error;
+}
+
+/* To be called by a thread for which jumbo_thread_add() returned true, before
+ * it ceases to be a DPDK lcore.  What its caches hold would be lost. */
+void
+jumbo_thread_remove(void)
+{
+    struct jumbo_pool *pool;
+
+    ovs_mutex_lock(&mutex);
+    LIST_FOR_EACH (pool, node, &all_pools) {
+        rte_mempool_cache_flush(NULL, pool->mp);
+    }
+    n_threads--;
+    ovs_mutex_unlock(&mutex);
+}
+
+/* To be called before IP reassembly may keep up to 'n' fragments.  Returns 0
+ * if successful, otherwise a positive errno value: it must not. */
+int
+jumbo_set_max_frags(unsigned int n)
+{
+    unsigned int old;
+    char *message;
+    int error;
+
+    ovs_mutex_lock(&mutex);
+    old = max_frags;
+    max_frags = n;
+    error = grow(&message);
+    if (error) {
+        max_frags = old;
+        VLOG_WARN("Too little memory for %u IP fragments: %s", n, message);
+        free(message);
+    }
+    ovs_mutex_unlock(&mutex);
+    return error;
+}
+
+/* Sets the operator's own margin, in percent of all other demand.  It counts
+ * when a pool next grows. */
+void
+jumbo_set_headroom(const char *percent)
+{
+    unsigned int value;
+
+    if (!str_to_uint(percent, 10, &value) || value > JUMBO_MAX_HEADROOM) {
+        VLOG_WARN("mempool-headroom \"%s\" is not a number of percent from 0 "
+                  "to %d; there is no headroom", percent, JUMBO_MAX_HEADROOM);
+        value = 0;
+    }
+
+    ovs_mutex_lock(&mutex);
+    headroom = value;
+    ovs_mutex_unlock(&mutex);
+}
+
+/* Frees the pools that aren't used any more.  To be called from time to time:
+ * when a pool goes out of use, some of its mbufs are still on their way. */
+void
+jumbo_pool_sweep(void)
+{
+    ovs_mutex_lock(&mutex);
+    sweep();
+    ovs_mutex_unlock(&mutex);
+}
+
+/* What is shown. */
+
+static int
+compare_infos(const void *a_, const void *b_)
+{
+    const struct jumbo_pool_info *a = a_;
+    const struct jumbo_pool_info *b = b_;
+
+    return a->numa_id != b->numa_id ? a->numa_id - b->numa_id
+           : a->buffer_size - b->buffer_size;
+}
+
+static size_t
+get_pools(struct jumbo_pool_info **infosp)
+    OVS_REQUIRES(mutex)
+{
+    struct jumbo_pool_info *infos = NULL;
+    size_t n = 0, allocated = 0;
+    struct jumbo_pool *pool;
+
+    LIST_FOR_EACH (pool, node, &all_pools) {
+        struct jumbo_pool_info *info;
+        struct jumbo_port *port;
+        size_t align;
+
+        if (n >= allocated) {
+            infos = x2nrealloc(infos, &allocated, sizeof *infos);
+        }
+        info = &infos[n++];
+        *info = (struct jumbo_pool_info) {
+            .numa_id = pool->numa_id,
+            .buffer_size = pool->buffer_size,
+            .own = pool->owner != NULL,
+            .n_mbufs = pool->mp->populated_size,
+            .n_in_use = pool->mp->populated_size - jumbo_pool_avail(pool->mp),
+            .size = pool->size,
+            .n_missing = pool_missing(pool),
+            .free_memory = free_memory(pool->numa_id),
+            .ports = SVEC_EMPTY_INITIALIZER,
+        };
+        if (pool_is_needed(pool)) {
+            info->demand = pool_demand(pool);
+        }
+        if (info->n_missing) {
+            info->missing_size = mbufs_size(pool, info->n_missing, &align);
+        }
+        LIST_FOR_EACH (port, node, &all_ports) {
+            if (!needs_pool(&port->next, port, pool)) {
+                continue;
+            } else if (port->name) {
+                svec_add(&info->ports, port->name);
+            } else {
+                info->n_new_ports++;
+            }
+        }
+    }
+    if (n) {
+        qsort(infos, n, sizeof *infos, compare_infos);
+    }
+    *infosp = infos;
+    return n;
+}
+
+/* Stores in '*infosp' the pools that there are, and returns their number.  The
+ * caller must free them with jumbo_pools_free(). */
+size_t
+jumbo_pools_get(struct jumbo_pool_info **infosp)
+{
+    size_t n;
+
+    ovs_mutex_lock(&mutex);
+    sweep();
+    n = get_pools(infosp);
+    ovs_mutex_unlock(&mutex);
+    return n;
+}
+
+void
+jumbo_pools_free(struct jumbo_pool_info *infos, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        svec_destroy(&infos[i].ports);
+    }
+    free(infos);
+}
+
+/* Adds to the pools one that isn't there, to calculate with. */
+static void
+pool_imagine(const struct jumbo_port *port)
+    OVS_REQUIRES(mutex)
+{
+    const struct jumbo_needs *needs = &port->next;
+    struct rte_mempool *mp = xzalloc(sizeof *mp);
+    struct jumbo_pool *pool = xzalloc(sizeof *pool);
+    struct rte_mempool_objsz size;
+
+    rte_mempool_calc_obj_size(mbuf_size(needs->buffer_size), 0, &size);
+    mp->header_size = size.header_size;
+    mp->elt_size = size.elt_size;
+    mp->trailer_size = size.trailer_size;
+    mp->socket_id = needs->numa_id;
+
+    pool->numa_id = needs->numa_id;
+    pool->buffer_size = needs->buffer_size;
+    pool->owner = needs->own_pool ? port : NULL;
+    pool->mp = mp;
+    pool->imagined = true;
+    ovs_list_push_back(&all_pools, &pool->node);
+}
+
+/* Stores in '*infosp' the pools as they would be after 'plan', and returns
+ * their number.  The caller must free them with jumbo_pools_free().  Nothing
+ * changes. */
+size_t
+jumbo_pools_plan(const struct jumbo_plan *plan,
+                 struct jumbo_pool_info **infosp)
+{
+    struct jumbo_port *new_ports = xcalloc(plan->n_add, sizeof *new_ports);
+    unsigned int old_n_threads;
+    struct jumbo_port *port;
+    struct jumbo_pool *pool;
+    size_t n;
+
+    ovs_mutex_lock(&mutex);
+    sweep();
+
+    /* Between prepare and commit, 'next' is free to use. */
+    LIST_FOR_EACH (port, node, &all_ports) {
+        struct jumbo_needs *next = &port->next;
+
+        if (plan->port && !strcmp(port->name, plan->port)) {
+            *next = plan->needs;
+        } else if (next->n_txq == n_threads) {
+            next->tx_descs = next->tx_descs / next->n_txq * plan->n_threads;
+        }
+    }
+    for (unsigned int i = 0; i < plan->n_add; i++) {
+        new_ports[i].next = plan->needs;
+        ovs_list_push_back(&all_ports, &new_ports[i].node);
+    }
+    LIST_FOR_EACH (port, node, &all_ports) {
+        if (port->next.buffer_size && !pool_find(port, &port->next)) {
+            pool_imagine(port);
+        }
+    }
+    old_n_threads = n_threads;
+    n_threads = plan->n_threads;
+
+    n = get_pools(infosp);
+
+    n_threads = old_n_threads;
+    for (unsigned int i = 0; i < plan->n_add; i++) {
+        ovs_list_remove(&new_ports[i].node);
+    }
+    LIST_FOR_EACH (port, node, &all_ports) {
+        port->next = port->now;
+    }
+    LIST_FOR_EACH_SAFE (pool, node, &all_pools) {
+        if (pool->imagined) {
+            ovs_list_remove(&pool->node);
+            free(pool->mp);
+            free(pool);
+        }
+    }
+    ovs_mutex_unlock(&mutex);
+
+    free(new_ports);
+    return n;
+}
+
+/* Stores in '*needs' what the port 'name' has.  Returns false if there is
+ * no such port. */
+bool
+jumbo_port_get(const char *name, struct jumbo_needs *needs)
+{
+    struct jumbo_port *port;
+    bool found = false;
+
+    ovs_mutex_lock(&mutex);
+    LIST_FOR_EACH (port, node, &all_ports) {
+        if (!strcmp(port->name, name)) {
+            *needs = port->now;
+            found = true;
+            break;
+        }
+    }
+    ovs_mutex_unlock(&mutex);
+    return found;
+}
+
+/* Returns the number of threads that poll ports. */
+unsigned int
+jumbo_n_threads(void)
+{
+    unsigned int n;
+
+    ovs_mutex_lock(&mutex);
+    n = n_threads;
+    ovs_mutex_unlock(&mutex);
+    return n;
+}
+
+/* Returns the number of mbufs in 'mp' that are not in use.  Unlike
+ * rte_mempool_avail_count(), it is right for a pool that may still grow. */
+unsigned int
+jumbo_pool_avail(const struct rte_mempool *mp)
+{
+    return MIN(rte_mempool_avail_count(mp), mp->populated_size);
+}
+
+/* Stores the bytes of a buffer in '*buffer_size', the number of mbufs in
+ * '*n_mbufs', and the bytes that these take in '*size'. */
+void
+jumbo_pool_sizes(const struct rte_mempool *mp, int *buffer_size,
+                 size_t *n_mbufs, size_t *size)
+{
+    const struct jumbo_pool *pool = mp->pool_config;
+
+    ovs_mutex_lock(&mutex);
+    *buffer_size = pool->buffer_size;
+    *n_mbufs = mp->populated_size;
+    *size = pool->size;
+    ovs_mutex_unlock(&mutex);
+}

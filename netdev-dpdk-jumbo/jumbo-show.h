@@ -1,0 +1,39 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef JUMBO_SHOW_H
+#define JUMBO_SHOW_H 1
+
+/* What operators see of the mempools: "ovs-appctl netdev-dpdk/mempool-show",
+ * "netdev-dpdk/mempool-plan", both as text and as JSON, and the status of an
+ * interface. */
+
+struct jumbo_needs;
+struct rte_mempool;
+struct smap;
+struct unixctl_conn;
+
+/* Fills in what a port of 'mtu' needs because of its MTU: 'buffer_size' and
+ * 'own_pool'.  'numa_id' is set. */
+typedef void jumbo_size_for_mtu(struct jumbo_needs *, int mtu);
+
+void jumbo_show_pools(struct unixctl_conn *, int argc, const char *argv[],
+                      void *aux);
+void jumbo_show_plan(struct unixctl_conn *, int argc, const char *argv[],
+                     jumbo_size_for_mtu *);
+void jumbo_show_status(const struct rte_mempool *, struct smap *);
+
+#endif /* jumbo-show.h */

@@ -1,0 +1,159 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+#undef NDEBUG
+
+#include "netdev-dpdk-jumbo/jumbo-demand.h"
+#include "ovstest.h"
+#include "random.h"
+#include "util.h"
+
+#define N_FIELDS 8
+
+/* An input, also as the array of its members. */
+union input {
+    struct jumbo_demand_input in;
+    uint64_t fields[N_FIELDS];
+};
+BUILD_ASSERT_DECL(sizeof(union input) == sizeof(struct jumbo_demand_input));
+
+/* More than any switch has: 1024 ports with 256 queues of 8192 descriptors,
+ * and 1024 threads. */
+static const union input largest = {
+    .in = {
+        .n_rxq = 1024 * 256,
+        .rx_descs = 1024ULL * 256 * 8192,
+        .tx_descs = 1024ULL * 256 * 8192,
+        .n_ports = 1024,
+        .n_threads = 1024,
+        .cache_size = 512,
+        .max_frags = UINT32_MAX,
+        .headroom = 1000,
+    },
+};
+
+/* Returns a number up to 'max', small ones as often as large ones. */
+static uint64_t
+random_up_to(uint64_t max)
+{
+    return random_uint64() % (max + 1) >> random_range(40);
+}
+
+/* Whatever the input, a demand is the sum of its terms, and more of anything
+ * never makes any of them less. */
+static void
+test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    random_set_seed(9000);
+    for (int i = 0; i < 2000000; i++) {
+        struct jumbo_demand d;
+        union input input;
+        uint64_t sum = 0;
+
+        for (int j = 0; j < N_FIELDS; j++) {
+            input.fields[j] = random_up_to(largest.fields[j]);
+        }
+        d = jumbo_demand(&input.in);
+
+        for (int t = 0; t < JUMBO_DEMAND_N_TERMS; t++) {
+            ovs_assert(d.total >= d.terms[t]);
+            sum += d.terms[t];
+            ovs_assert(sum >= d.terms[t]);
+        }
+        ovs_assert(d.total == sum);
+        ovs_assert(input.in.headroom || !d.terms[JUMBO_DEMAND_HEADROOM]);
+
+        for (int j = 0; j < N_FIELDS; j++) {
+            union input more = input;
+            struct jumbo_demand m;
+
+            more.fields[j] += random_up_to(largest.fields[j] - more.fields[j]);
+            m = jumbo_demand(&more.in);
+            for (int t = 0; t < JUMBO_DEMAND_N_TERMS; t++) {
+                ovs_assert(m.terms[t] >= d.terms[t]);
+            }
+            ovs_assert(m.total >= d.total);
+        }
+    }
+}
+
+static void
+print_demand(const char *title, const struct jumbo_demand_input *in)
+{
+    struct jumbo_demand d = jumbo_demand(in);
+
+    printf("%s:", title);
+    for (int t = 0; t < JUMBO_DEMAND_N_TERMS; t++) {
+        printf(" %s %"PRIu64",", jumbo_demand_term_name(t), d.terms[t]);
+    }
+    printf(" total %"PRIu64"\n", d.total);
+}
+
+static void
+test_examples(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct jumbo_demand_input in = {
+        .n_rxq = 1,
+        .rx_descs = 1 * 2048,
+        .tx_descs = 2 * 2048,
+        .n_ports = 1,
+        .n_threads = 2,
+        .cache_size = 512,
+        .max_frags = 1000,
+    };
+
+    print_demand("one Ethernet port, 2 threads", &in);
+    in.headroom = 20;
+    print_demand("with 20 % headroom", &in);
+    in.headroom = 0;
+
+    /* Of 2 receive and 4 transmit queues each. */
+    in.n_rxq = 2 * 2;
+    in.rx_descs = 2 * 2 * 2048;
+    in.tx_descs = 2 * 4 * 2048;
+    in.n_ports = 2;
+    in.n_threads = 4;
+    print_demand("two Ethernet ports, 4 threads", &in);
+
+    /* These, and the vhost ports, which receive into another pool. */
+    in.n_rxq = 0;
+    in.rx_descs = 0;
+    in.n_ports = 64 + 2;
+    print_demand("64 vhost ports beside them", &in);
+
+    print_demand("largest", &largest.in);
+}
+
+static const struct ovs_cmdl_command commands[] = {
+    {"properties", NULL, 0, 0, test_properties, OVS_RO},
+    {"examples", NULL, 0, 0, test_examples, OVS_RO},
+    {NULL, NULL, 0, 0, NULL, OVS_RO},
+};
+
+static void
+test_jumbo_demand_main(int argc, char *argv[])
+{
+    struct ovs_cmdl_context ctx = {
+        .argc = argc - 1,
+        .argv = argv + 1,
+    };
+
+    set_program_name(argv[0]);
+    ovs_cmdl_run_command(&ctx, commands);
+}
+
+OVSTEST_REGISTER("test-jumbo-demand", test_jumbo_demand_main);

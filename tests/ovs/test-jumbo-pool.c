@@ -1,0 +1,1052 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+#undef NDEBUG
+
+#include "netdev-dpdk-jumbo/jumbo-pool.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+#include <rte_memzone.h>
+#include <rte_ring.h>
+#include <unistd.h>
+
+#include "dp-packet.h"
+#include "netdev-dpdk-jumbo/jumbo-demand.h"
+#include "netdev-dpdk-jumbo/jumbo-frame.h"
+#include "openvswitch/vlog.h"
+#include "ovs-atomic.h"
+#include "ovs-thread.h"
+#include "ovstest.h"
+#include "random.h"
+#include "util.h"
+
+/* What DPDK allocates for mempools passes through here, so that it can be made
+ * to fail: these functions replace those of DPDK's shared libraries.  They are
+ * weak, since those of static ones replace them. */
+
+static unsigned int fault;      /* Allocations up to the one to fail, or 0. */
+static bool fault_lasts;        /* Those after it fail, too. */
+static bool fault_hit;          /* One has failed. */
+static bool interposed;         /* These functions are in use. */
+
+static bool
+must_fail(void)
+{
+    if (!fault || --fault) {
+        return false;
+    }
+    fault = fault_lasts;
+    fault_hit = true;
+    rte_errno = ENOMEM;
+    return true;
+}
+
+static void *
+real(const char *function)
+{
+    void *address = dlsym(RTLD_NEXT, function);
+
+    ovs_assert(address);
+    return address;
+}
+
+__attribute__((weak)) void *
+rte_zmalloc(const char *type, size_t size, unsigned int align)
+{
+    void *(*f)(const char *, size_t, unsigned int) = real(__func__);
+
+    return must_fail() ? NULL : f(type, size, align);
+}
+
+__attribute__((weak)) void *
+rte_malloc_socket(const char *type, size_t size, unsigned int align,
+                  int numa_id)
+{
+    void *(*f)(const char *, size_t, unsigned int, int) = real(__func__);
+
+    return must_fail() ? NULL : f(type, size, align, numa_id);
+}
+
+__attribute__((weak)) const struct rte_memzone *
+rte_memzone_reserve(const char *name, size_t len, int numa_id,
+                    unsigned int flags)
+{
+    const struct rte_memzone *(*f)(const char *, size_t, int, unsigned int)
+        = real(__func__);
+
+    return must_fail() ? NULL : f(name, len, numa_id, flags);
+}
+
+__attribute__((weak)) const struct rte_memzone *
+rte_memzone_reserve_aligned(const char *name, size_t len, int numa_id,
+                            unsigned int flags, unsigned int align)
+{
+    const struct rte_memzone *(*f)(const char *, size_t, int, unsigned int,
+                                   unsigned int) = real(__func__);
+
+    interposed = true;
+    return must_fail() ? NULL : f(name, len, numa_id, flags, align);
+}
+
+/* Starts DPDK with 'mb' MB of ordinary memory, and nothing else. */
+static void
+start_dpdk(int mb)
+{
+    char *argv[] = {
+        CONST_CAST(char *, program_name), "--no-huge", "--legacy-mem",
+        "--no-shconf", "--no-pci", "--no-telemetry", "--log-level=*:error",
+        "--lcores", NULL, "-m", xasprintf("%d", mb),
+        xasprintf("--file-prefix=jumbo-%ld", (long) getpid()), NULL
+    };
+    cpu_set_t cpus;
+    int cpu = 0;
+
+    /* DPDK pins the thread that starts it. */
+    ovs_assert(!pthread_getaffinity_np(pthread_self(), sizeof cpus, &cpus));
+    while (!CPU_ISSET(cpu, &cpus)) {
+        cpu++;
+    }
+    argv[8] = xasprintf("0@%d", cpu);
+    ovs_assert(rte_eal_init(ARRAY_SIZE(argv) - 1, argv) >= 0);
+    ovs_assert(!pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus));
+    ovs_assert(rte_mp_disable());
+
+    /* As in Open vSwitch's main thread. */
+    RTE_PER_LCORE(_lcore_id) = LCORE_ID_ANY;
+
+    /* What isn't a warning is for logs. */
+    vlog_set_levels(NULL, VLF_CONSOLE, VLL_WARN);
+}
+
+/* What DPDK has of memory. */
+struct memory {
+    size_t free;                /* In bytes. */
+    size_t greatest;            /* Of its free pieces. */
+    unsigned int n_memzones;
+};
+
+static void
+count_memzone(const struct rte_memzone *mz OVS_UNUSED, void *n_)
+{
+    unsigned int *n = n_;
+
+    (*n)++;
+}
+
+static struct memory
+memory_now(void)
+{
+    struct rte_malloc_socket_stats stats;
+    struct memory m = { .n_memzones = 0 };
+
+    ovs_assert(!rte_malloc_get_socket_stats(0, &stats));
+    m.free = stats.heap_freesz_bytes;
+    m.greatest = stats.greatest_free_size;
+    rte_memzone_walk(count_memzone, &m.n_memzones);
+    return m;
+}
+
+static bool
+memory_is(struct memory m)
+{
+    struct memory now = memory_now();
+
+    return m.free == now.free && m.greatest == now.greatest
+           && m.n_memzones == now.n_memzones;
+}
+
+static struct jumbo_needs
+needs_of(int buffer_size, uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs)
+{
+    return (struct jumbo_needs) {
+        .buffer_size = buffer_size,
+        .n_rxq = n_rxq,
+        .rx_descs = rx_descs,
+        .tx_descs = tx_descs,
+    };
+}
+
+static struct rte_mempool *
+prepare(struct jumbo_port *port, struct jumbo_needs needs)
+{
+    struct rte_mempool *mp = NULL;
+    char *error;
+
+    if (jumbo_port_prepare(port, "port", &needs, &mp, &error)) {
+        ovs_fatal(0, "%s", error);
+    }
+    return mp;
+}
+
+static struct rte_mempool *
+prepare_and_commit(struct jumbo_port *port, struct jumbo_needs needs)
+{
+    struct rte_mempool *mp = prepare(port, needs);
+
+    jumbo_port_commit(port);
+    return mp;
+}
+
+/* 'port' can't get 'needs', for lack of memory, and nothing changes. */
+static void
+prepare_in_vain(struct jumbo_port *port, struct jumbo_needs needs)
+{
+    struct memory memory = memory_now();
+    struct rte_mempool *mp = NULL;
+    int needed, available;
+    char *error;
+
+    ovs_assert(jumbo_port_prepare(port, "port", &needs, &mp, &error)
+               == ENOMEM);
+    ovs_assert(!mp);
+    ovs_assert(memory_is(memory));
+    ovs_assert(ovs_scan(error, "%d.%*d MB of memory for mbufs are needed on "
+                        "NUMA node 0, where %d.%*d MB are free",
+                        &needed, &available));
+    ovs_assert(needed >= available);
+    free(error);
+}
+
+/* Returns true if 'mp' has exactly the demand, with 1000 IP fragments. */
+static bool
+has(const struct rte_mempool *mp, uint64_t n_rxq, uint64_t rx_descs,
+    uint64_t tx_descs, uint64_t n_ports, uint64_t n_threads)
+{
+    return mp->populated_size == jumbo_demand(&(struct jumbo_demand_input) {
+        .n_rxq = n_rxq,
+        .rx_descs = rx_descs,
+        .tx_descs = tx_descs,
+        .n_ports = n_ports,
+        .n_threads = n_threads,
+        .cache_size = 512,
+        .max_frags = 1000,
+    }).total;
+}
+
+/* Takes 'n' mbufs out of the ring of 'mp', past any cache. */
+static struct rte_mbuf **
+take(struct rte_mempool *mp, unsigned int n)
+{
+    struct rte_mbuf **mbufs = xcalloc(n, sizeof *mbufs);
+
+    ovs_assert(!n || !rte_mempool_generic_get(mp, (void **) mbufs, n, NULL));
+    return mbufs;
+}
+
+static void
+put(struct rte_mempool *mp, struct rte_mbuf **mbufs, unsigned int n)
+{
+    rte_mempool_generic_put(mp, (void **) mbufs, n, NULL);
+    free(mbufs);
+}
+
+static unsigned int
+in_ring(const struct rte_mempool *mp)
+{
+    return rte_ring_count(mp->pool_data);
+}
+
+/* Receives a burst, or fails to, in a thread that has no cache. */
+static void *
+receive_main(void *mp)
+{
+    struct rte_mbuf *mbufs[JUMBO_BURST];
+
+    ovs_assert(rte_lcore_id() == LCORE_ID_ANY);
+    if (rte_pktmbuf_alloc_bulk(mp, mbufs, JUMBO_BURST)) {
+        return NULL;
+    }
+    rte_pktmbuf_free_bulk(mbufs, JUMBO_BURST);
+    return mp;
+}
+
+static bool
+can_receive(struct rte_mempool *mp)
+{
+    void *received;
+
+    xpthread_join(ovs_thread_create("receive", receive_main, mp), &received);
+    return received != NULL;
+}
+
+/* "enough". */
+
+/* Makes the calling lcore's cache of 'mp' as full as it gets: one mbuf more,
+ * and it is flushed. */
+static void
+fill_cache(struct rte_mempool *mp)
+{
+    const unsigned int max = mp->cache_size * JUMBO_CACHE_PERCENT / 100;
+
+    for (unsigned int n = max + 1; n >= max; n--) {
+        struct rte_mbuf **mbufs;
+
+        rte_mempool_cache_flush(NULL, mp);
+        mbufs = take(mp, n);
+        for (int i = 0; i < n; i++) {
+            rte_pktmbuf_free(mbufs[i]);
+        }
+        free(mbufs);
+        ovs_assert(rte_mempool_default_cache(mp, rte_lcore_id())->len
+                   == (n > max ? 1 : max));
+    }
+}
+
+struct filler {
+    struct ovs_barrier barrier;
+    struct rte_mempool *mps[2];
+};
+
+static void *
+filler_main(void *filler_)
+{
+    struct filler *filler = filler_;
+
+    ovs_assert(jumbo_thread_add());
+    ovs_assert(!rte_thread_register());
+    ovs_barrier_block(&filler->barrier);    /* All threads are known. */
+    ovs_barrier_block(&filler->barrier);    /* There are pools. */
+    for (int i = 0; i < ARRAY_SIZE(filler->mps); i++) {
+        fill_cache(filler->mps[i]);
+    }
+    ovs_barrier_block(&filler->barrier);    /* All caches are full. */
+    ovs_barrier_block(&filler->barrier);    /* It was seen what that means. */
+    jumbo_thread_remove();
+    rte_thread_unregister();
+    return NULL;
+}
+
+/* With its caches full, 'mp' has just what is demanded. */
+static void
+check_enough(struct rte_mempool *mp, const struct jumbo_demand_input *in)
+{
+    const struct jumbo_demand d = jumbo_demand(in);
+    const unsigned int headroom = d.terms[JUMBO_DEMAND_HEADROOM];
+    unsigned int places[JUMBO_DEMAND_HEADROOM];
+    struct rte_mbuf **held[JUMBO_DEMAND_N_TERMS];
+    struct rte_mbuf **more;
+
+    ovs_assert(mp->populated_size == d.total);
+    ovs_assert(in_ring(mp) == d.total - d.terms[JUMBO_DEMAND_CACHES]);
+
+    /* Besides caches, mbufs are wherever they can be but for the burst that is
+     * to be received. */
+    for (int t = 0; t < JUMBO_DEMAND_HEADROOM; t++) {
+        ovs_assert(d.terms[t] >= JUMBO_BURST);
+        places[t] = t == JUMBO_DEMAND_CACHES ? 0
+                    : t == JUMBO_DEMAND_BURSTS ? d.terms[t] - JUMBO_BURST
+                    : d.terms[t];
+        held[t] = take(mp, places[t]);
+        ovs_assert(can_receive(mp));
+    }
+
+    /* What is left is the operator's.  Without it, there is that burst. */
+    ovs_assert(in_ring(mp) == headroom + JUMBO_BURST);
+    held[JUMBO_DEMAND_HEADROOM] = take(mp, headroom);
+    ovs_assert(can_receive(mp));
+
+    /* A pool that is smaller has none. */
+    more = take(mp, JUMBO_BURST);
+    ovs_assert(!can_receive(mp));
+    put(mp, more, JUMBO_BURST);
+
+    put(mp, held[JUMBO_DEMAND_HEADROOM], headroom);
+    for (int t = 0; t < JUMBO_DEMAND_HEADROOM; t++) {
+        put(mp, held[t], places[t]);
+    }
+
+    /* One that is smaller by any one of the terms has none when there is a
+     * single mbuf where that term doesn't expect it, and all others are where
+     * they can be, as far as there are so many. */
+    for (int t = 0; t < JUMBO_DEMAND_HEADROOM; t++) {
+        unsigned int n_missing = headroom + MIN(d.terms[t],
+                                                in_ring(mp) - headroom);
+        struct rte_mbuf **missing = take(mp, n_missing);
+        unsigned int n = 1;
+
+        for (int u = 0; u < JUMBO_DEMAND_HEADROOM; u++) {
+            n += u == t ? 0 : places[u];
+        }
+        n = MIN(n, in_ring(mp));
+        more = take(mp, n);
+        ovs_assert(!can_receive(mp));
+        put(mp, more, n);
+        put(mp, missing, n_missing);
+    }
+}
+
+/* Wherever mbufs are, a port can receive. */
+static void
+test_enough(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct jumbo_demand_input in = {
+        .n_rxq = 1 + 2,
+        .rx_descs = 512 + 2 * 256,
+        .tx_descs = 3 * 512 + 3 * 128 + 3 * 64,
+        .n_ports = 4,
+        .n_threads = 1 + 2,
+        .cache_size = 512,
+        .max_frags = 1000,
+        .headroom = 20,
+    };
+    struct jumbo_port ports[4] = { { .name = NULL } };
+    struct rte_mempool **mps;
+    struct filler filler;
+    pthread_t threads[2];
+
+    start_dpdk(64);
+    mps = filler.mps;
+    ovs_barrier_init(&filler.barrier, 1 + ARRAY_SIZE(threads));
+    for (int i = 0; i < ARRAY_SIZE(threads); i++) {
+        threads[i] = ovs_thread_create("filler", filler_main, &filler);
+    }
+    ovs_barrier_block(&filler.barrier);
+
+    jumbo_set_headroom("20");
+    mps[0] = prepare_and_commit(&ports[0], needs_of(128, 1, 512, 3 * 512));
+    prepare_and_commit(&ports[1], needs_of(128, 2, 2 * 256, 3 * 128));
+    prepare_and_commit(&ports[2], needs_of(128, 0, 0, 0));
+    mps[1] = prepare_and_commit(&ports[3], needs_of(256, 1, 64, 3 * 64));
+    ovs_barrier_block(&filler.barrier);
+    ovs_barrier_block(&filler.barrier);
+
+    check_enough(mps[0], &in);
+    in.n_rxq = 1;
+    in.rx_descs = 64;
+    check_enough(mps[1], &in);
+
+    /* The caches of threads that are gone hold nothing. */
+    ovs_barrier_block(&filler.barrier);
+    for (int i = 0; i < ARRAY_SIZE(threads); i++) {
+        xpthread_join(threads[i], NULL);
+    }
+    for (int i = 0; i < 2; i++) {
+        ovs_assert(in_ring(mps[i]) == mps[i]->populated_size);
+    }
+}
+
+/* "grow". */
+
+#define N_WORKERS 3
+#define GROW_PORTS 600
+#define GROW_BUFFER 128
+#define MAX_HELD (1 << 17)
+
+/* Who has the mbuf at an address: 0 if nobody has it, by cache lines from
+ * 'owners_base'. */
+static atomic_uint32_t *owners;
+static char *owners_base;
+static size_t n_owners;
+
+static atomic_uint32_t *
+owner(const struct rte_mbuf *mbuf)
+{
+    size_t i = ((char *) mbuf - owners_base) / RTE_CACHE_LINE_SIZE;
+
+    ovs_assert(i < n_owners);
+    return &owners[i];
+}
+
+/* Fills the buffer of 'mbuf', or checks that nobody else did. */
+static void
+fill_buffer(struct rte_mbuf *mbuf)
+{
+    struct rte_mbuf **p = mbuf->buf_addr;
+
+    for (int i = 0; i < mbuf->buf_len / sizeof *p; i++) {
+        p[i] = mbuf;
+    }
+}
+
+static void
+check_buffer(const struct rte_mbuf *mbuf)
+{
+    struct rte_mbuf **p = mbuf->buf_addr;
+
+    for (int i = 0; i < mbuf->buf_len / sizeof *p; i++) {
+        ovs_assert(p[i] == mbuf);
+    }
+}
+
+/* 'id' has got 'mbuf' from 'mp', just as it was in there. */
+static void
+own(struct rte_mempool *mp, struct rte_mbuf *mbuf, uint32_t id)
+{
+    uint32_t nobody = 0;
+
+    ovs_assert(atomic_compare_exchange_strong(owner(mbuf), &nobody, id));
+    ovs_assert(mbuf->pool == mp);
+    ovs_assert(mbuf->buf_addr == rte_mbuf_to_baddr(mbuf));
+    ovs_assert(mbuf->priv_size == rte_pktmbuf_priv_size(mp));
+    ovs_assert(mbuf->buf_len == GROW_BUFFER + RTE_PKTMBUF_HEADROOM);
+    ovs_assert(mbuf->data_off == RTE_PKTMBUF_HEADROOM);
+    ovs_assert(rte_mbuf_refcnt_read(mbuf) == 1);
+    ovs_assert(mbuf->nb_segs == 1);
+    ovs_assert(!mbuf->next);
+    ovs_assert(((struct dp_packet *) mbuf)->source == DPBUF_DPDK);
+    fill_buffer(mbuf);
+}
+
+static void
+disown(struct rte_mbuf *mbuf, uint32_t id)
+{
+    uint32_t was = id;
+
+    check_buffer(mbuf);
+    ovs_assert(atomic_compare_exchange_strong(owner(mbuf), &was, 0));
+}
+
+struct worker {
+    pthread_t thread;
+    uint32_t id;
+    struct rte_mempool *mp;
+    atomic_count n_bursts;
+};
+
+static atomic_bool stop_workers = false;
+
+/* Takes bursts from the pool as drivers do, as long as there are any, frees
+ * some of these, and so on. */
+static void *
+worker_main(void *w_)
+{
+    struct worker *w = w_;
+    struct rte_mbuf **held = xcalloc(MAX_HELD, sizeof *held);
+    int n_held = 0;
+    int n_to_hold = MAX_HELD;
+    bool stop = false;
+
+    random_set_seed(w->id);
+    ovs_assert(!rte_thread_register());
+    do {
+        int n = 1 << random_range(7);
+
+        atomic_read(&stop_workers, &stop);
+        if (stop) {
+            n_to_hold = 0;
+        }
+        if (n_held + n <= n_to_hold
+            && !rte_mempool_get_bulk(w->mp, (void **) &held[n_held], n)) {
+            for (int i = 0; i < n; i++) {
+                own(w->mp, held[n_held++], w->id);
+            }
+            atomic_count_inc(&w->n_bursts);
+        } else if (n_held > n_to_hold) {
+            n = MIN(n, n_held - n_to_hold);
+            n_held -= n;
+            for (int i = 0; i < n; i++) {
+                disown(held[n_held + i], w->id);
+            }
+            rte_pktmbuf_free_bulk(&held[n_held], n);
+        } else {
+            n_to_hold = n_to_hold < MAX_HELD ? MAX_HELD
+                                             : random_range(n_held + 1);
+        }
+
+        /* A thread that loses its CPU while it is at the ring keeps all others
+         * waiting, so it is better lost here. */
+        sched_yield();
+    } while (!stop || n_held);
+    free(held);
+    jumbo_thread_remove();
+    rte_thread_unregister();
+    return NULL;
+}
+
+/* While a pool grows, every mbuf that one gets from it is as it should be, and
+ * one's own.  In the end, all are there. */
+static void
+test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct jumbo_port *ports = xcalloc(GROW_PORTS, sizeof *ports);
+    const struct jumbo_needs needs = needs_of(GROW_BUFFER, 1, 32, 0);
+    struct worker workers[N_WORKERS];
+    struct rte_memseg_list *msl;
+    struct rte_mempool *mp;
+    struct rte_mbuf **all;
+
+    start_dpdk(256);
+    mp = prepare_and_commit(&ports[0], needs);
+
+    msl = rte_mem_virt2memseg_list(mp);
+    owners_base = msl->base_va;
+    n_owners = msl->len / RTE_CACHE_LINE_SIZE;
+    owners = xcalloc(n_owners, sizeof *owners);
+
+    for (int i = 0; i < N_WORKERS; i++) {
+        struct worker *w = &workers[i];
+
+        w->id = 1 + i;
+        w->mp = mp;
+        atomic_count_init(&w->n_bursts, 0);
+        ovs_assert(jumbo_thread_add());
+        w->thread = ovs_thread_create("worker", worker_main, w);
+    }
+
+    for (int i = 1; i < GROW_PORTS; i++) {
+        uint32_t size = mp->populated_size;
+        unsigned int n_bursts[N_WORKERS];
+
+        for (int j = 0; j < N_WORKERS; j++) {
+            n_bursts[j] = atomic_count_get(&workers[j].n_bursts);
+        }
+        ovs_assert(prepare_and_commit(&ports[i], needs) == mp);
+        ovs_assert(mp->populated_size > size);
+
+        /* Workers go on, whether they had the CPU meanwhile or not. */
+        for (int j = 0; j < N_WORKERS; j++) {
+            while (atomic_count_get(&workers[j].n_bursts) == n_bursts[j]) {
+                sched_yield();
+            }
+        }
+    }
+    ovs_assert(has(mp, GROW_PORTS, 32 * GROW_PORTS, 0, GROW_PORTS,
+                   1 + N_WORKERS));
+
+    atomic_store(&stop_workers, true);
+    for (int i = 0; i < N_WORKERS; i++) {
+        xpthread_join(workers[i].thread, NULL);
+    }
+
+    ovs_assert(in_ring(mp) == mp->populated_size);
+    all = take(mp, mp->populated_size);
+    for (int i = 0; i < mp->populated_size; i++) {
+        own(mp, all[i], 1);
+    }
+    for (int i = 0; i < mp->populated_size; i++) {
+        disown(all[i], 1);
+    }
+    put(mp, all, mp->populated_size);
+}
+
+/* "leak". */
+
+/* Whatever ports do, all memory comes back. */
+static void
+test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct memory memory;
+
+    start_dpdk(128);
+    memory = memory_now();
+    ovs_assert(!jumbo_set_max_frags(0));
+    for (int i = 0; i < 1000; i++) {
+        int mtu = JUMBO_MIN_MTU + i * (9710 - JUMBO_MIN_MTU) / 999;
+        struct jumbo_port port = { .name = NULL };
+
+        prepare_and_commit(&port, needs_of(jumbo_buffer_size(mtu), 1, 32, 32));
+        prepare(&port, needs_of(jumbo_buffer_size(9778 - mtu), 2, 64, 64));
+        if (i % 2) {
+            jumbo_port_commit(&port);
+        }
+        jumbo_port_destroy(&port);
+        ovs_assert(memory_is(memory));
+    }
+
+    /* As soon as all mbufs are back, whether the port goes or changes. */
+    for (int i = 0; i < 2; i++) {
+        struct jumbo_port port = { .name = NULL };
+        struct rte_mempool_cache *cache;
+        struct rte_mbuf **mbufs;
+        struct rte_mempool *mp;
+
+        mp = prepare_and_commit(&port, needs_of(1024, 1, 32, 32));
+        cache = &mp->local_cache[0];
+        mbufs = take(mp, 2);
+        if (i) {
+            prepare_and_commit(&port, needs_of(2048, 1, 32, 32));
+        }
+        jumbo_port_destroy(&port);
+        ovs_assert(!memory_is(memory));
+
+        rte_pktmbuf_free(mbufs[0]);
+        jumbo_pool_sweep();
+        ovs_assert(!memory_is(memory));
+        ovs_assert(jumbo_pool_avail(mp) == mp->populated_size - 1);
+
+        /* In the midst of flushing the cache: its mbufs are in the ring, too.
+         */
+        cache->len += 100;
+        jumbo_pool_sweep();
+        ovs_assert(!memory_is(memory));
+        cache->len -= 100;
+
+        rte_pktmbuf_free(mbufs[1]);
+        ovs_assert(!memory_is(memory));
+        jumbo_pool_sweep();
+        ovs_assert(memory_is(memory));
+        free(mbufs);
+    }
+}
+
+/* "share". */
+
+/* Which ports have which pool, and that pools have just what is demanded. */
+static void
+test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct jumbo_port ports[6] = { { .name = NULL } };
+    struct jumbo_needs needs = needs_of(128, 2, 512, 1024);
+    struct jumbo_needs own_needs = needs_of(128, 1, 128, 0);
+    struct rte_mempool *a, *b, *c, *d;
+    struct memory start, memory;
+    uint32_t size;
+
+    start_dpdk(64);
+    start = memory_now();
+
+    /* One size of buffers, one pool. */
+    a = prepare_and_commit(&ports[0], needs_of(128, 1, 256, 512));
+    ovs_assert(has(a, 1, 256, 512, 1, 1));
+    ovs_assert(prepare_and_commit(&ports[1], needs) == a);
+    ovs_assert(has(a, 3, 768, 1536, 2, 1));
+
+    /* Packets can go to all ports, whatever pool they are from. */
+    b = prepare_and_commit(&ports[2], needs_of(256, 1, 128, 64));
+    ovs_assert(b != a);
+    ovs_assert(has(a, 3, 768, 1600, 3, 1));
+    ovs_assert(has(b, 1, 128, 1600, 3, 1));
+
+    /* Pools that aren't shared. */
+    own_needs.own_pool = true;
+    c = prepare_and_commit(&ports[3], own_needs);
+    d = prepare_and_commit(&ports[4], own_needs);
+    ovs_assert(c != a && c != b && d != a && d != b && d != c);
+    ovs_assert(has(a, 3, 768, 1600, 5, 1));
+    ovs_assert(has(b, 1, 128, 1600, 5, 1));
+    ovs_assert(has(c, 1, 128, 1600, 5, 1));
+    ovs_assert(has(d, 1, 128, 1600, 5, 1));
+
+    /* A port that doesn't receive yet, then one without rings. */
+    ovs_assert(!prepare_and_commit(&ports[5], needs_of(0, 0, 0, 0)));
+    ovs_assert(has(a, 3, 768, 1600, 6, 1));
+    ovs_assert(has(d, 1, 128, 1600, 6, 1));
+    memory = memory_now();
+    ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
+
+    /* One pool after the other. */
+    prepare_and_commit(&ports[5], needs_of(512, 0, 0, 0));
+    ovs_assert(memory_now().free < memory.free);
+    ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
+    ovs_assert(memory_is(memory));
+
+    /* What it has. */
+    ovs_assert(prepare(&ports[1], needs) == a);
+    jumbo_port_commit(&ports[1]);
+    ovs_assert(prepare_and_commit(&ports[3], own_needs) == c);
+    ovs_assert(memory_is(memory));
+
+    /* Something else, given up for something else again, given up for what it
+     * has, of which it loses nothing. */
+    own_needs.buffer_size = 256;
+    prepare(&ports[3], own_needs);
+    prepare(&ports[3], needs_of(512, 1, 128, 0));
+    ovs_assert(memory_now().free < memory.free);
+    own_needs.buffer_size = 128;
+    ovs_assert(prepare(&ports[3], own_needs) == c);
+    ovs_assert(memory_is(memory));
+    jumbo_port_commit(&ports[3]);
+    ovs_assert(memory_is(memory));
+
+    /* As long as it can be either, there is enough for either. */
+    ovs_assert(prepare(&ports[2], needs_of(256, 2, 64, 256)) == b);
+    ovs_assert(has(a, 3, 768, 1792, 6, 1));
+    ovs_assert(has(b, 2, 128, 1792, 6, 1));
+    jumbo_port_commit(&ports[2]);
+    ovs_assert(prepare(&ports[2], needs_of(256, 1, 512, 0)) == b);
+    ovs_assert(has(b, 2, 512, 1792, 6, 1));
+    jumbo_port_commit(&ports[2]);
+
+    /* A thread more, and then not again the first time. */
+    for (int i = 0; i < 2; i++) {
+        ovs_assert(prepare_and_commit(&ports[2], needs_of(256, 2, 512, 256))
+                   == b);
+        ovs_assert(jumbo_thread_add());
+        ovs_assert(has(a, 3, 768, 1792, 6, 2));
+        ovs_assert(has(b, 2, 512, 1792, 6, 2));
+        ovs_assert(has(c, 1, 128, 1792, 6, 2));
+        ovs_assert(has(d, 1, 128, 1792, 6, 2));
+        jumbo_thread_remove();
+    }
+
+    /* More fragments, now with one thread less. */
+    size = d->populated_size;
+    ovs_assert(jumbo_thread_add());
+    ovs_assert(!jumbo_set_max_frags(2000));
+    ovs_assert(d->populated_size == size + 1000);
+    ovs_assert(jumbo_pool_avail(d) == d->populated_size);
+    jumbo_thread_remove();
+
+    for (int i = 0; i < ARRAY_SIZE(ports); i++) {
+        jumbo_port_destroy(&ports[i]);
+    }
+    ovs_assert(memory_is(start));
+}
+
+/* "short". */
+
+/* What there is too little memory for is refused, and all else stays. */
+static void
+test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const struct jumbo_needs needs = needs_of(1024, 1, 256, 256);
+    const struct jumbo_needs too_many = needs_of(1024, 1, 32768, 256);
+    const struct jumbo_needs too_large = needs_of(9216, 1, 4096, 256);
+    const struct jumbo_needs ceiling = needs_of(1024, 1, 1 << 18, 256);
+    struct jumbo_port a = { .name = NULL };
+    struct jumbo_port b = { .name = NULL };
+    struct jumbo_port c = { .name = NULL };
+    struct rte_mempool *mp, *none = NULL;
+    struct memory memory;
+    int n_threads = 1;
+    char *error;
+
+    start_dpdk(40);
+    mp = prepare_and_commit(&a, needs);
+    prepare_and_commit(&b, needs_of(2048, 1, 1024, 256));
+    ovs_assert(has(mp, 1, 256, 512, 2, 1));
+    memory = memory_now();
+
+    /* For a new port, and for one that has something. */
+    prepare_in_vain(&c, too_large);
+    prepare_in_vain(&c, too_many);
+    ovs_assert(!c.known);
+    prepare_in_vain(&a, too_large);
+    prepare_in_vain(&a, too_many);
+    ovs_assert(prepare_and_commit(&a, needs) == mp);
+    ovs_assert(memory_is(memory));
+
+    /* What it was prepared for before that is no more. */
+    prepare(&a, needs_of(512, 1, 256, 256));
+    ovs_assert(jumbo_port_prepare(&a, "a", &too_large, &none, &error)
+               == ENOMEM);
+    free(error);
+    ovs_assert(memory_is(memory));
+    jumbo_port_commit(&a);
+    ovs_assert(memory_is(memory));
+    ovs_assert(prepare_and_commit(&a, needs) == mp);
+
+    /* For fragments, and for threads. */
+    ovs_assert(jumbo_set_max_frags(20000) == ENOMEM);
+    ovs_assert(memory_is(memory));
+    while (jumbo_thread_add()) {
+        memory = memory_now();
+        n_threads++;
+    }
+    ovs_assert(memory_is(memory));
+    ovs_assert(has(mp, 1, 256, 512, 2, n_threads));
+    ovs_assert(prepare_and_commit(&a, needs) == mp);
+    ovs_assert(memory_is(memory));
+    ovs_assert(can_receive(mp));
+
+    /* When another port goes, there is memory. */
+    jumbo_port_destroy(&b);
+    ovs_assert(jumbo_thread_add());
+    for (; n_threads > 0; n_threads--) {
+        jumbo_thread_remove();
+    }
+
+    /* More than there is room for in a pool's ring. */
+    ovs_assert(jumbo_port_prepare(&a, "a", &ceiling, &none, &error) == ENOSPC);
+    puts(error);
+    free(error);
+    ovs_assert(!none);
+    ovs_assert(prepare_and_commit(&a, needs) == mp);
+}
+
+/* "fault". */
+
+static struct jumbo_port fault_ports[4];
+
+static int
+fault_prepare(const struct jumbo_needs *needs)
+{
+    struct rte_mempool *mp = NULL;
+    char *error;
+    int retval;
+
+    retval = jumbo_port_prepare(&fault_ports[2], "port", needs, &mp, &error);
+    ovs_assert(!retval == !!mp);
+    if (retval) {
+        ovs_assert(error[0]);
+        free(error);
+    }
+    return retval;
+}
+
+static int
+fault_new_pool(void)
+{
+    return fault_prepare(&(struct jumbo_needs) {
+        .buffer_size = 512, .n_rxq = 1, .rx_descs = 64, .tx_descs = 64
+    });
+}
+
+static int
+fault_new_port(void)
+{
+    return fault_prepare(&(struct jumbo_needs) {
+        .buffer_size = 128, .n_rxq = 1, .rx_descs = 64, .tx_descs = 64
+    });
+}
+
+static int
+fault_thread(void)
+{
+    return jumbo_thread_add() ? 0 : ENOMEM;
+}
+
+static int
+fault_frags(void)
+{
+    return jumbo_set_max_frags(2000);
+}
+
+/* Lets 'f' fail at its first allocation, at its second one, and so on, until
+ * it doesn't allocate more.  Returns how often it failed. */
+static int
+check_faults(int (*f)(void), bool lasts)
+{
+    const struct memory start = memory_now();
+    int n_failed = 0;
+
+    fault_lasts = lasts;
+    fault_hit = true;
+    memset(fault_ports, 0, sizeof fault_ports);
+    for (int n = 1; fault_hit; n++) {
+        struct jumbo_needs needs[2];
+        struct rte_mempool *mps[2];
+        uint32_t sizes[2];
+        struct memory memory;
+        int error;
+
+        for (int i = 0; i < 2; i++) {
+            needs[i] = needs_of(128 << i, 1, 64, 64);
+            mps[i] = prepare_and_commit(&fault_ports[i], needs[i]);
+        }
+        for (int i = 0; i < 2; i++) {
+            sizes[i] = mps[i]->populated_size;
+        }
+        memory = memory_now();
+
+        fault_hit = false;
+        fault = n;
+        error = f();
+        fault = 0;
+
+        ovs_assert(fault_hit || !error);
+        if (error) {
+            ovs_assert(memory_is(memory));
+            n_failed++;
+        }
+        for (int i = 0; i < 2; i++) {
+            ovs_assert((mps[i]->populated_size == sizes[i]) == !!error);
+            ovs_assert(can_receive(mps[i]));
+        }
+
+        /* Whether it failed or not, nothing is missing. */
+        fault_lasts = true;
+        fault = 1;
+        for (int i = 0; i < 2; i++) {
+            ovs_assert(prepare_and_commit(&fault_ports[i], needs[i])
+                       == mps[i]);
+        }
+        fault = 0;
+        fault_lasts = lasts;
+
+        for (int i = 0; i < 3; i++) {
+            jumbo_port_destroy(&fault_ports[i]);
+        }
+        memset(fault_ports, 0, sizeof fault_ports);
+        if (!error && f == fault_thread) {
+            jumbo_thread_remove();
+        }
+        ovs_assert(!jumbo_set_max_frags(1000));
+        ovs_assert(memory_is(start));
+    }
+    return n_failed;
+}
+
+/* An allocation that fails, fails what it is for, and changes nothing. */
+static void
+test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    int (*const functions[])(void) = {
+        fault_new_pool, fault_new_port, fault_thread, fault_frags
+    };
+
+    start_dpdk(64);
+    prepare_and_commit(&fault_ports[0], needs_of(128, 0, 0, 0));
+    jumbo_port_destroy(&fault_ports[0]);
+    if (!interposed) {
+        exit(77);       /* DPDK's libraries are static ones. */
+    }
+    for (int i = 0; i < ARRAY_SIZE(functions); i++) {
+        check_faults(functions[i], false);
+        ovs_assert(check_faults(functions[i], true) > 1);
+    }
+}
+
+/* "headroom". */
+
+static void
+test_headroom(struct ovs_cmdl_context *ctx)
+{
+    start_dpdk(64);
+    for (int i = 1; i < ctx->argc; i++) {
+        struct jumbo_port port = { .name = NULL };
+        struct rte_mempool *mp;
+
+        jumbo_set_headroom(ctx->argv[i]);
+        mp = prepare_and_commit(&port, needs_of(128, 1, 64, 64));
+        printf("\"%s\": %"PRIu32" mbufs\n", ctx->argv[i], mp->populated_size);
+        jumbo_port_destroy(&port);
+    }
+}
+
+static const struct ovs_cmdl_command commands[] = {
+    {"enough", NULL, 0, 0, test_enough, OVS_RO},
+    {"grow", NULL, 0, 0, test_grow, OVS_RO},
+    {"leak", NULL, 0, 0, test_leak, OVS_RO},
+    {"share", NULL, 0, 0, test_share, OVS_RO},
+    {"short", NULL, 0, 0, test_short, OVS_RO},
+    {"fault", NULL, 0, 0, test_fault, OVS_RO},
+    {"headroom", NULL, 1, INT_MAX, test_headroom, OVS_RO},
+    {NULL, NULL, 0, 0, NULL, OVS_RO},
+};
+
+static void
+test_jumbo_pool_main(int argc, char *argv[])
+{
+    struct ovs_cmdl_context ctx = {
+        .argc = argc - 1,
+        .argv = argv + 1,
+    };
+
+    set_program_name(argv[0]);
+    ovs_cmdl_run_command(&ctx, commands);
+}
+
+OVSTEST_REGISTER("test-jumbo-pool", test_jumbo_pool_main);
