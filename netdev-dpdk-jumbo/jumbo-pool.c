@@ -804,12 +804,15 @@ get_pools(struct jumbo_pool_info **infosp)
             .buffer_size = pool->buffer_size,
             .own = pool->owner != NULL,
             .n_mbufs = pool->mp->populated_size,
-            .n_in_use = pool->mp->populated_size - jumbo_pool_avail(pool->mp),
             .size = pool->size,
             .n_missing = pool_missing(pool),
             .free_memory = free_memory(pool->numa_id),
             .ports = SVEC_EMPTY_INITIALIZER,
         };
+        if (!pool->imagined) {
+            /* An imagined one has no ring to look into. */
+            info->n_in_use = info->n_mbufs - jumbo_pool_avail(pool->mp);
+        }
         if (pool_is_needed(pool)) {
             info->demand = pool_demand(pool);
         }
