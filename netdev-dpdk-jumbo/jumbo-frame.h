@@ -62,35 +62,54 @@
                                     JUMBO_BUFFER_ALIGN)
 #define JUMBO_MAX_MTU (JUMBO_MAX_BUFFER - JUMBO_MAX_L2_LEN)
 
+/* The sizes that buffers have.  Each has a mempool of its own, which must be
+ * able to fill the transmit rings of all ports, so that few sizes take less
+ * memory than buffers that fit every MTU closely.  The first ones are for the
+ * MTUs in use: up to 998, 1500 with room for a tunnel's headers, 3000 to 4000,
+ * 9000 to 9710. */
+static const int jumbo_buffer_sizes[] = {
+    1024, 2048, 4096, 10240, 16384, 32768, JUMBO_MAX_BUFFER
+};
+
 /* Length of an untagged frame of MTU 'mtu', with its CRC. */
 #define MTU_TO_FRAME_LEN(mtu) ((mtu) + JUMBO_L2_LEN)
 
 /* The MTU whose untagged frame has 'frame_len' bytes. */
 #define FRAME_LEN_TO_MTU(frame_len) ((frame_len) - JUMBO_L2_LEN)
 
-/* Returns the buffer that a port of MTU 'mtu' needs: its longest frame,
- * aligned. */
-static inline int
-jumbo_buffer_size(int mtu)
-{
-    return ROUND_UP(mtu + JUMBO_MAX_L2_LEN, JUMBO_BUFFER_ALIGN);
-}
-
-/* Returns the largest MTU for whose frames a buffer of 'size' is enough, and
- * the smallest that needs no smaller one. */
+/* Returns the largest MTU for whose frames a buffer of 'size' is enough. */
 static inline int
 jumbo_max_mtu(int size)
 {
     return size - JUMBO_MAX_L2_LEN;
 }
 
+/* Returns the buffer that a port of MTU 'mtu' gets: the smallest that holds
+ * its longest frame. */
+static inline int
+jumbo_buffer_size(int mtu)
+{
+    const int *size = jumbo_buffer_sizes;
+
+    while (*size < JUMBO_MAX_BUFFER && mtu > jumbo_max_mtu(*size)) {
+        size++;
+    }
+    return *size;
+}
+
+/* Returns the smallest MTU that gets a buffer of 'size'. */
 static inline int
 jumbo_min_mtu(int size)
 {
-    return MAX(JUMBO_MIN_MTU, jumbo_max_mtu(size - JUMBO_BUFFER_ALIGN) + 1);
+    int min = JUMBO_MIN_MTU;
+
+    for (const int *s = jumbo_buffer_sizes; *s < size; s++) {
+        min = jumbo_max_mtu(*s) + 1;
+    }
+    return min;
 }
 
-/* Returns the data room of that buffer. */
+/* Returns the data room of the buffer for MTU 'mtu'. */
 static inline int
 jumbo_data_room(int mtu)
 {

@@ -25,8 +25,8 @@
 #include "ovstest.h"
 #include "util.h"
 
-/* Every MTU that any device may have gets a buffer that holds its longest
- * frame, has no more slack than the alignment, and fits a 16-bit data room. */
+/* Every MTU that any device may have gets the smallest of the buffers that
+ * hold its longest frame, and that fits a 16-bit data room. */
 static void
 test_frame(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -35,19 +35,26 @@ test_frame(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
         ovs_assert(FRAME_LEN_TO_MTU(MTU_TO_FRAME_LEN(mtu)) == mtu);
         ovs_assert(buffer >= mtu + 14 + 4 + 2 * 4);
-        ovs_assert(buffer < mtu + 14 + 4 + 2 * 4 + 1024);
+        ovs_assert(mtu >= jumbo_min_mtu(buffer));
+        ovs_assert(mtu <= jumbo_max_mtu(buffer));
+        ovs_assert(mtu == JUMBO_MIN_MTU
+                   || buffer == jumbo_buffer_size(mtu - 1)
+                   || mtu == jumbo_min_mtu(buffer));
         ovs_assert(buffer % 1024 == 0);
         ovs_assert(jumbo_data_room(mtu) == buffer + 128);
         ovs_assert(jumbo_data_room(mtu) <= UINT16_MAX);
     }
-    ovs_assert(jumbo_data_room(JUMBO_MAX_MTU + 1) > UINT16_MAX);
+    ovs_assert(JUMBO_MAX_BUFFER + JUMBO_BUFFER_ALIGN + 128 > UINT16_MAX);
 
     printf("min %d, max %d\n", JUMBO_MIN_MTU, JUMBO_MAX_MTU);
-    for (int i = 0; i < 5; i++) {
-        int mtu = ((int []) { 68, 1500, 9000, 9710, JUMBO_MAX_MTU })[i];
+    for (int mtu = JUMBO_MIN_MTU; mtu <= JUMBO_MAX_MTU; mtu++) {
+        int buffer = jumbo_buffer_size(mtu);
 
-        printf("mtu %d: frame %d, buffer %d\n",
-               mtu, MTU_TO_FRAME_LEN(mtu), jumbo_buffer_size(mtu));
+        if (mtu == jumbo_min_mtu(buffer)) {
+            printf("mtu %d..%d: frame ..%d, buffer %d\n",
+                   mtu, jumbo_max_mtu(buffer),
+                   MTU_TO_FRAME_LEN(jumbo_max_mtu(buffer)), buffer);
+        }
     }
 }
 
