@@ -37,6 +37,7 @@ SYSTEM_DPDK_TESTSUITE_AT += \
 	tests/jumbo-dpdk-plan.at \
 	tests/jumbo-dpdk-headroom.at \
 	tests/jumbo-dpdk-keep.at \
+	tests/jumbo-dpdk-oversize.at \
 	tests/jumbo-dpdk-error.at
 
 tests_ovstest_SOURCES += \

@@ -35,6 +35,7 @@
 #include <stdint.h>
 
 #include "packets.h"
+#include "unaligned.h"
 #include "util.h"
 
 #define JUMBO_CRC_LEN 4         /* Frame check sequence, IEEE 802.3. */
@@ -114,6 +115,26 @@ static inline int
 jumbo_data_room(int mtu)
 {
     return jumbo_buffer_size(mtu) + JUMBO_HEADROOM;
+}
+
+/* Returns true if 'frame', of 'len' bytes without CRC, carries a packet that
+ * is longer than 'mtu'.  Up to JUMBO_MAX_VLAN_TAGS VLAN tags don't count. */
+static inline bool
+jumbo_exceeds_mtu(const void *frame, uint32_t len, int mtu)
+{
+    uint32_t l2_len = ETH_HEADER_LEN;
+
+    for (int i = 0; OVS_UNLIKELY(len > l2_len + mtu); i++) {
+        const char *type = (const char *) frame + l2_len - sizeof(ovs_be16);
+
+        if (i >= JUMBO_MAX_VLAN_TAGS
+            || !eth_type_vlan(get_unaligned_be16(
+                                  ALIGNED_CAST(const ovs_be16 *, type)))) {
+            return true;
+        }
+        l2_len += VLAN_HEADER_LEN;
+    }
+    return false;
 }
 
 #endif /* jumbo-frame.h */

@@ -76,8 +76,9 @@ jumbo_mtu_refuse(struct jumbo_mtu_refusal *refusal, int mtu, int error,
 
 /* Returns a sentence for the user, without a full stop, that says why a
  * request for MTU 'requested' is not in force on a device whose MTU is
- * 'in_force', or 0 if it has none: what was asked, why it isn't so, what is
- * allowed, what is in force.  The caller must free it.
+ * 'in_force', or 0 if it has none or doesn't work any more: what was asked,
+ * why it isn't so, what is allowed, what is in force.  The caller must free
+ * it.
  *
  * 'refusal' is about the last request that the device saw, in the range of
  * int; it is ignored if that was another MTU. */
@@ -109,6 +110,8 @@ jumbo_mtu_error(int64_t requested, int in_force,
 
     if (in_force) {
         ds_put_format(&s, "; MTU %d is in force", in_force);
+    } else if (refused && refusal->reason) {
+        ds_put_cstr(&s, "; the interface is down");
     } else {
         ds_put_cstr(&s, "; the request has no effect");
     }
