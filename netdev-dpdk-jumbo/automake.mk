@@ -38,7 +38,10 @@ SYSTEM_DPDK_TESTSUITE_AT += \
 	tests/jumbo-dpdk-headroom.at \
 	tests/jumbo-dpdk-keep.at \
 	tests/jumbo-dpdk-oversize.at \
+	tests/jumbo-dpdk-restart.at \
 	tests/jumbo-dpdk-error.at
+
+EXTRA_DIST += tests/fuzz-jumbo.c
 
 tests_ovstest_SOURCES += \
 	tests/test-jumbo-demand.c \
