@@ -35,7 +35,6 @@
 #include <stdint.h>
 
 #include "packets.h"
-#include "unaligned.h"
 #include "util.h"
 
 #define JUMBO_CRC_LEN 4         /* Frame check sequence, IEEE 802.3. */
@@ -74,6 +73,10 @@ static const int jumbo_buffer_sizes[] = {
 
 /* Length of an untagged frame of MTU 'mtu', with its CRC. */
 #define MTU_TO_FRAME_LEN(mtu) ((mtu) + JUMBO_L2_LEN)
+
+/* Length, without CRC, of the longest packet that a port of MTU 'mtu' passes:
+ * one with all tags.  OVS counts no CRC. */
+#define MTU_TO_MAX_PACKET_LEN(mtu) ((mtu) + JUMBO_MAX_L2_LEN - JUMBO_CRC_LEN)
 
 /* The MTU whose untagged frame has 'frame_len' bytes. */
 #define FRAME_LEN_TO_MTU(frame_len) ((frame_len) - JUMBO_L2_LEN)
@@ -115,26 +118,6 @@ static inline int
 jumbo_data_room(int mtu)
 {
     return jumbo_buffer_size(mtu) + JUMBO_HEADROOM;
-}
-
-/* Returns true if 'frame', of 'len' bytes without CRC, carries a packet that
- * is longer than 'mtu'.  Up to JUMBO_MAX_VLAN_TAGS VLAN tags don't count. */
-static inline bool
-jumbo_exceeds_mtu(const void *frame, uint32_t len, int mtu)
-{
-    uint32_t l2_len = ETH_HEADER_LEN;
-
-    for (int i = 0; OVS_UNLIKELY(len > l2_len + mtu); i++) {
-        const char *type = (const char *) frame + l2_len - sizeof(ovs_be16);
-
-        if (i >= JUMBO_MAX_VLAN_TAGS
-            || !eth_type_vlan(get_unaligned_be16(
-                                  ALIGNED_CAST(const ovs_be16 *, type)))) {
-            return true;
-        }
-        l2_len += VLAN_HEADER_LEN;
-    }
-    return false;
 }
 
 #endif /* jumbo-frame.h */

@@ -14,9 +14,9 @@
  * limitations under the License.
  */
 
-/* What comes from outside: frames that are received, and requests for an MTU
- * with what a device says of itself.  For libFuzzer; a build of Open vSwitch
- * doesn't need it. */
+/* What comes from outside: lengths of received packets, and requests for an
+ * MTU with what a device says of itself.  For libFuzzer; a build of Open
+ * vSwitch doesn't need it. */
 
 #include <config.h>
 #undef NDEBUG
@@ -30,38 +30,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
-/* Another way to say what jumbo_exceeds_mtu() does. */
-static bool
-exceeds(const uint8_t *frame, size_t len, int mtu)
-{
-    size_t l2_len = 14;
-
-    while (l2_len < 22 && len > l2_len + mtu
-           && ((frame[l2_len - 2] == 0x81 && frame[l2_len - 1] == 0x00)
-               || (frame[l2_len - 2] == 0x88 && frame[l2_len - 1] == 0xa8))) {
-        l2_len += 4;
-    }
-    return len > l2_len + mtu;
-}
-
+/* What passes the check of a received packet's length has room in a buffer of
+ * the port, with its CRC, and is no longer than the standard allows. */
 static void
-fuzz_frame(const uint8_t *data, size_t size)
+fuzz_length(const uint8_t *data, size_t size)
 {
-    uint16_t mtu;
-    uint8_t *frame;
-    size_t len;
+    struct {
+        uint16_t mtu;
+        uint32_t len;
+    } packet;
 
-    if (size < sizeof mtu) {
+    if (size < sizeof packet) {
         return;
     }
-    memcpy(&mtu, data, sizeof mtu);
-    mtu = MAX(JUMBO_MIN_MTU, mtu % (JUMBO_MAX_MTU + 1));
+    memcpy(&packet, data, sizeof packet);
+    packet.mtu = MAX(JUMBO_MIN_MTU, packet.mtu % (JUMBO_MAX_MTU + 1));
 
-    /* A copy of just its size: to read more is an error. */
-    len = size - sizeof mtu;
-    frame = xmemdup(data + sizeof mtu, len);
-    ovs_assert(jumbo_exceeds_mtu(frame, len, mtu) == exceeds(frame, len, mtu));
-    free(frame);
+    if (packet.len <= MTU_TO_MAX_PACKET_LEN(packet.mtu)) {
+        ovs_assert(packet.len + 4 <= jumbo_buffer_size(packet.mtu));
+        ovs_assert(packet.len <= 14 + 4 + 4 + packet.mtu);
+    } else {
+        ovs_assert(packet.len > 14 + 4 + 4 + packet.mtu);
+    }
 }
 
 struct request {
@@ -115,7 +105,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size && data[0] & 1) {
-        fuzz_frame(data + 1, size - 1);
+        fuzz_length(data + 1, size - 1);
     } else if (size) {
         fuzz_request(data + 1, size - 1);
     }

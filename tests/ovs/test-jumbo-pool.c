@@ -450,7 +450,11 @@ test_enough(struct ovs_cmdl_context *ctx OVS_UNUSED)
 /* "grow". */
 
 #define N_WORKERS 3
+#ifdef __SANITIZE_THREAD__
+#define GROW_PORTS 200
+#else
 #define GROW_PORTS 600
+#endif
 #define GROW_BUFFER 128
 #define MAX_HELD (1 << 17)
 
@@ -575,6 +579,47 @@ worker_main(void *w_)
     return NULL;
 }
 
+/* ThreadSanitizer doesn't see what orders accesses in DPDK's ring. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *);
+void __tsan_release(void *);
+
+static rte_mempool_enqueue_t enqueue;
+static rte_mempool_dequeue_t dequeue;
+
+static int
+tsan_enqueue(struct rte_mempool *mp, void *const *objs, unsigned int n)
+{
+    __tsan_release(mp->pool_data);
+    return enqueue(mp, objs, n);
+}
+
+static int
+tsan_dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
+{
+    int retval = dequeue(mp, objs, n);
+
+    __tsan_acquire(mp->pool_data);
+    return retval;
+}
+
+static void
+tsan_ring(const struct rte_mempool *mp)
+{
+    struct rte_mempool_ops *ops = rte_mempool_get_ops(mp->ops_index);
+
+    enqueue = ops->enqueue;
+    ops->enqueue = tsan_enqueue;
+    dequeue = ops->dequeue;
+    ops->dequeue = tsan_dequeue;
+}
+#else
+static void
+tsan_ring(const struct rte_mempool *mp OVS_UNUSED)
+{
+}
+#endif
+
 /* While a pool grows, every mbuf that one gets from it is as it should be, and
  * one's own.  In the end, all are there. */
 static void
@@ -588,6 +633,7 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct rte_mbuf **all;
 
     start_dpdk(256);
+    tsan_ring(prepare(&ports[0], needs_of(64, 0, 0, 0)));
     mp = prepare_and_commit(&ports[0], needs);
 
     msl = rte_mem_virt2memseg_list(mp);
