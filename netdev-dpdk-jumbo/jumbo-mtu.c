@@ -22,7 +22,10 @@
 
 #include "jumbo-frame.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/vlog.h"
 #include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(jumbo_mtu);
 
 /* Returns the limits of an Ethernet device, from the members of the same names
  * in its 'struct rte_eth_dev_info'.
@@ -72,6 +75,37 @@ jumbo_mtu_refuse(struct jumbo_mtu_refusal *refusal, int mtu, int error,
 {
     free(refusal->reason);
     *refusal = (struct jumbo_mtu_refusal) { mtu, error, reason };
+}
+
+/* To be called when the device 'name' could not be reconfigured for MTU
+ * '*mtup' because of 'error', a positive errno value, and 'reason', which is
+ * taken over.  'old_mtu' is the MTU before, 0 if the device is new.  If the
+ * MTU may be to blame, because it isn't the old one (the default one, if it is
+ * new), then sets '*mtup' to that and returns true: it is worth another try.
+ *
+ * Keeps the first reason in '*refusal', for the user: not the one for which
+ * the fall-back failed, too. */
+bool
+jumbo_mtu_fall_back(struct jumbo_mtu_refusal *refusal, const char *name,
+                    int *mtup, int old_mtu, int error, char *reason)
+{
+    int mtu = *mtup;
+
+    *mtup = old_mtu ? old_mtu : ETH_PAYLOAD_MAX;
+    if (mtu != *mtup) {
+        VLOG_WARN("%s: MTU %d was requested, but %s; falling back to MTU %d",
+                  name, mtu, reason, *mtup);
+        jumbo_mtu_refuse(refusal, mtu, error, reason);
+        return true;
+    }
+
+    VLOG_ERR("%s: %s", name, reason);
+    if (refusal->reason) {
+        free(reason);
+    } else {
+        jumbo_mtu_refuse(refusal, mtu, error, reason);
+    }
+    return false;
 }
 
 /* Returns a sentence for the user, without a full stop, that says why a

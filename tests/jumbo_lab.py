@@ -46,6 +46,8 @@ except ImportError:                # missing() says so
 
 ETHER_LEN = 14                     # header; a VLAN tag is not counted
 FCS_LEN = 4
+NUMBERED = b"\x88\xb5"             # EtherType: the first experimental one
+NUMBERED_FILTER = "ether proto 0x88b5"
 WIRE_MTU = 16000                   # kernel MTU of the veths: never the limit
 CPUS = sorted(os.sched_getaffinity(0))
 PMD_CPU = CPUS[1 % len(CPUS)]      # the switch polls here,
@@ -611,6 +613,26 @@ def exchange(sender, receiver, frames, path, window=8, seconds=5):
                     lambda got: len(got) >= min(end, len(frames)), seconds):
                 break
     return capture.frames()
+
+
+def numbered_frame(number, length=60, tags=b""):
+    """Returns a frame of `length` bytes, without FCS, that has a number.
+
+    tags: VLAN tags.  Its EtherType, NUMBERED, is one for experiments.
+    """
+    head = bytes.fromhex("020000000001020000000002") + tags + NUMBERED
+    return (head + number.to_bytes(4, "big")).ljust(length, b"\0")
+
+
+def number_of(frame):
+    """Returns the number of a numbered_frame() without tags."""
+    return int.from_bytes(frame[ETHER_LEN:ETHER_LEN + 4], "big")
+
+
+def lost(frames):
+    """Returns how many frames are missing before the highest number."""
+    numbers = {number_of(frame) for frame in frames}
+    return max(numbers, default=-1) + 1 - len(numbers)
 
 
 def tcp_frame(number, length):

@@ -158,11 +158,51 @@ test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
                 (struct jumbo_mtu_refusal) { 9000, EOPNOTSUPP, NULL });
 }
 
+static void
+print_fall_back(struct jumbo_mtu_refusal *refusal, int *mtup, int old_mtu,
+                const char *reason)
+{
+    int mtu = *mtup;
+    bool retry = jumbo_mtu_fall_back(refusal, "p0", mtup, old_mtu, ENOMEM,
+                                     xstrdup(reason));
+
+    printf("MTU %d, had %d: %s %d; kept: MTU %d, %s\n", mtu, old_mtu,
+           retry ? "try" : "give up with", *mtup, refusal->mtu,
+           refusal->reason);
+}
+
+/* A device goes back to the MTU that it had, once, and keeps the reason for
+ * which it had to. */
+static void
+test_fall_back(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct jumbo_mtu_refusal refusal = { 0, 0, NULL };
+    int mtu = 9000;
+
+    /* It worked with MTU 2000. */
+    print_fall_back(&refusal, &mtu, 2000, "first reason");
+    print_fall_back(&refusal, &mtu, 2000, "second reason");
+
+    /* It is new. */
+    jumbo_mtu_refuse(&refusal, 0, 0, NULL);
+    mtu = 9000;
+    print_fall_back(&refusal, &mtu, 0, "first reason");
+    print_fall_back(&refusal, &mtu, 0, "second reason");
+
+    /* Something else than the MTU was to change. */
+    jumbo_mtu_refuse(&refusal, 0, 0, NULL);
+    mtu = 2000;
+    print_fall_back(&refusal, &mtu, 2000, "first reason");
+
+    jumbo_mtu_refuse(&refusal, 0, 0, NULL);
+}
+
 static const struct ovs_cmdl_command commands[] = {
     {"frame", NULL, 0, 0, test_frame, OVS_RO},
     {"limits", NULL, 0, 0, test_limits, OVS_RO},
     {"range", NULL, 0, 0, test_range, OVS_RO},
     {"error", NULL, 0, 0, test_error, OVS_RO},
+    {"fall-back", NULL, 0, 0, test_fall_back, OVS_RO},
     {NULL, NULL, 0, 0, NULL, OVS_RO},
 };
 
