@@ -49,4 +49,12 @@ tests_ovstest_SOURCES += \
 
 if DPDK_NETDEV
 tests_ovstest_SOURCES += tests/test-jumbo-pool.c
+
+noinst_DATA += tests/jumbo-inject.so
 endif
+EXTRA_DIST += tests/jumbo-inject.c
+CLEANFILES += tests/jumbo-inject.so
+tests/jumbo-inject.so: tests/jumbo-inject.c
+	$(AM_V_CCLD)$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
+	  $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -shared -fPIC -o $@ \
+	  $(srcdir)/tests/jumbo-inject.c

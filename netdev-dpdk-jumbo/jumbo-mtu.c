@@ -108,6 +108,17 @@ jumbo_mtu_fall_back(struct jumbo_mtu_refusal *refusal, const char *name,
     return false;
 }
 
+/* To be called before a device is reset, which may then take what it has
+ * tried and failed before: sets '*mtup' to that MTU, if there is one. */
+void
+jumbo_mtu_try_again(struct jumbo_mtu_refusal *refusal, int *mtup)
+{
+    if (refusal->reason) {
+        *mtup = refusal->mtu;
+        jumbo_mtu_refuse(refusal, 0, 0, NULL);
+    }
+}
+
 /* Returns a sentence for the user, without a full stop, that says why a
  * request for MTU 'requested' is not in force on a device whose MTU is
  * 'in_force', or 0 if it has none or doesn't work any more: what was asked,

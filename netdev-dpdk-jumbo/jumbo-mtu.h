@@ -52,6 +52,7 @@ void jumbo_mtu_refuse(struct jumbo_mtu_refusal *, int mtu, int error,
                       char *reason);
 bool jumbo_mtu_fall_back(struct jumbo_mtu_refusal *, const char *name,
                          int *mtup, int old_mtu, int error, char *reason);
+void jumbo_mtu_try_again(struct jumbo_mtu_refusal *, int *mtup);
 char *jumbo_mtu_error(int64_t requested, int in_force,
                       const struct jumbo_mtu_limits *,
                       const struct jumbo_mtu_refusal *);

@@ -182,9 +182,13 @@ test_fall_back(struct ovs_cmdl_context *ctx OVS_UNUSED)
     /* It worked with MTU 2000. */
     print_fall_back(&refusal, &mtu, 2000, "first reason");
     print_fall_back(&refusal, &mtu, 2000, "second reason");
+    jumbo_mtu_try_again(&refusal, &mtu);
+    printf("try again: MTU %d\n", mtu);
+    mtu = 1400;
+    jumbo_mtu_try_again(&refusal, &mtu);
+    printf("nothing to try again: MTU %d\n", mtu);
 
     /* It is new. */
-    jumbo_mtu_refuse(&refusal, 0, 0, NULL);
     mtu = 9000;
     print_fall_back(&refusal, &mtu, 0, "first reason");
     print_fall_back(&refusal, &mtu, 0, "second reason");

@@ -1,0 +1,90 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+/* A library to preload into ovs-vswitchd: in the middle of a change to MTU
+ * $JUMBO_RESET_MTU, a device fails and asks to be reset, and takes no MTU
+ * until then.  Virtual functions do so when their physical function is reset;
+ * the virtual devices of DPDK don't.
+ *
+ * Works only where DPDK is a shared library. */
+
+#include <config.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+
+static rte_eth_dev_cb_fn callback;
+static bool has_failed;
+static volatile bool must_be_reset;
+
+/* Returns the function 'name' of DPDK. */
+static void *
+real(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+int
+rte_eth_dev_callback_register(uint16_t port_id, enum rte_eth_event_type event,
+                              rte_eth_dev_cb_fn cb, void *arg)
+{
+    int (*f)(uint16_t, enum rte_eth_event_type, rte_eth_dev_cb_fn, void *)
+        = real("rte_eth_dev_callback_register");
+
+    if (event == RTE_ETH_EVENT_INTR_RESET) {
+        callback = cb;
+    }
+    return f(port_id, event, cb, arg);
+}
+
+/* DPDK calls back from a thread of its own; the callback may wait for the end
+ * of the reconfiguration. */
+static void *
+request_reset(void *port_id)
+{
+    callback((uintptr_t) port_id, RTE_ETH_EVENT_INTR_RESET, NULL, NULL);
+    return NULL;
+}
+
+int
+rte_eth_dev_set_mtu(uint16_t port_id, uint16_t mtu)
+{
+    int (*f)(uint16_t, uint16_t) = real("rte_eth_dev_set_mtu");
+    const char *at = getenv("JUMBO_RESET_MTU");
+    pthread_t thread;
+
+    if (!has_failed && at && mtu == atoi(at)) {
+        has_failed = must_be_reset = true;
+        pthread_create(&thread, NULL, request_reset,
+                       (void *) (uintptr_t) port_id);
+        pthread_detach(thread);
+        usleep(50000);
+    }
+    return must_be_reset ? -EIO : f(port_id, mtu);
+}
+
+int
+rte_eth_dev_reset(uint16_t port_id)
+{
+    must_be_reset = false;
+    return rte_eth_dev_stop(port_id);
+}
