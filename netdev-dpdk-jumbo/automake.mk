@@ -17,6 +17,8 @@ lib_libopenvswitch_la_SOURCES += \
 if DPDK_NETDEV
 lib_libopenvswitch_la_SOURCES += \
 	lib/netdev-dpdk-jumbo/jumbo-pool.c \
+	lib/netdev-dpdk-jumbo/jumbo-rx.c \
+	lib/netdev-dpdk-jumbo/jumbo-rx.h \
 	lib/netdev-dpdk-jumbo/jumbo-show.c \
 	lib/netdev-dpdk-jumbo/jumbo-show.h
 endif

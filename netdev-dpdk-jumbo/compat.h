@@ -20,6 +20,7 @@
 /* Every difference between the Open vSwitch and DPDK releases that the module
  * is kept for, and nothing else. */
 
+#include <rte_mbuf.h>
 #include <rte_version.h>
 
 #include "compiler.h"
@@ -59,5 +60,16 @@ unixctl_command_reply_json(struct unixctl_conn *conn OVS_UNUSED,
     OVS_NOT_REACHED();
 }
 #endif
+
+/* What marks a packet that is to be segmented. */
+static inline bool
+mbuf_is_tso(const struct rte_mbuf *mbuf)
+{
+#if __has_include("dpif-offload.h")
+    return mbuf->tso_segsz;
+#else
+    return mbuf->ol_flags & RTE_MBUF_F_TX_TCP_SEG;
+#endif
+}
 
 #endif /* compat.h */
