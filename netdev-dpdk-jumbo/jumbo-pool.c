@@ -339,10 +339,18 @@ add_room(const struct rte_memseg_list *msl, void *room_)
     return 0;
 }
 
+/* Returns the node whose memory mbufs for node 'numa_id' take: without
+ * hugepages, DPDK has all its memory on the first one. */
+static int
+memory_node(int numa_id)
+{
+    return rte_eal_has_hugepages() ? numa_id : 0;
+}
+
 #define NODE_DIR "/sys/devices/system/node/node"
 
-/* Returns the bytes that are free for mbufs on node 'numa_id': what DPDK has,
- * and the hugepages that it can get from the system. */
+/* Returns the bytes of memory node 'numa_id' that are free for mbufs: what
+ * DPDK has, and the hugepages that it can get from the system. */
 static size_t
 free_memory(int numa_id)
 {
@@ -496,7 +504,7 @@ pool_missing(const struct jumbo_pool *pool)
     return n > pool->mp->populated_size ? n - pool->mp->populated_size : 0;
 }
 
-/* Returns the bytes that are missing on node 'numa_id'. */
+/* Returns the bytes that are missing on memory node 'numa_id'. */
 static size_t
 needed_memory(int numa_id)
     OVS_REQUIRES(mutex)
@@ -506,14 +514,16 @@ needed_memory(int numa_id)
     size_t align;
 
     LIST_FOR_EACH (pool, node, &all_pools) {
-        uint64_t n = pool->numa_id == numa_id ? pool_missing(pool) : 0;
+        uint64_t n = pool_missing(pool);
 
-        needed += n ? mbufs_size(pool, n, &align) : 0;
+        if (n && memory_node(pool->numa_id) == numa_id) {
+            needed += mbufs_size(pool, n, &align);
+        }
     }
     return needed;
 }
 
-/* Returns a message about too little memory on node 'numa_id'. */
+/* Returns a message about too little memory on memory node 'numa_id'. */
 static char *
 shortage(int numa_id)
     OVS_REQUIRES(mutex)
@@ -584,7 +594,7 @@ out:
         chunk_destroy(chunk);
     }
     if (short_pool) {
-        *errorp = shortage(short_pool->numa_id);
+        *errorp = shortage(memory_node(short_pool->numa_id));
     }
     return error;
 }
@@ -806,7 +816,8 @@ get_pools(struct jumbo_pool_info **infosp)
             .n_mbufs = pool->mp->populated_size,
             .size = pool->size,
             .n_missing = pool_missing(pool),
-            .free_memory = free_memory(pool->numa_id),
+            .memory_node = memory_node(pool->numa_id),
+            .free_memory = free_memory(memory_node(pool->numa_id)),
             .ports = SVEC_EMPTY_INITIALIZER,
         };
         if (!pool->imagined) {

@@ -77,7 +77,8 @@ struct jumbo_pool_info {
     struct jumbo_demand demand;
     uint64_t n_missing;         /* Mbufs that it has to get. */
     size_t missing_size;        /* Bytes that they take. */
-    size_t free_memory;         /* Bytes, on its NUMA node. */
+    int memory_node;            /* NUMA node whose memory these are. */
+    size_t free_memory;         /* Bytes that are free there. */
     struct svec ports;          /* That receive into it. */
     size_t n_new_ports;         /* That a plan adds to these. */
 };

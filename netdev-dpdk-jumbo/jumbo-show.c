@@ -151,14 +151,15 @@ reply_json(struct unixctl_conn *conn, struct json *json)
 
 /* Plans. */
 
-/* Returns the bytes that 'infos' are missing on node 'numa_id'. */
+/* Returns the bytes that 'infos' are missing on 'memory_node'. */
 static size_t
-missing_on(const struct jumbo_pool_info *infos, size_t n, int numa_id)
+missing_on(const struct jumbo_pool_info *infos, size_t n, int memory_node)
 {
     size_t missing = 0;
 
     for (size_t i = 0; i < n; i++) {
-        missing += infos[i].numa_id == numa_id ? infos[i].missing_size : 0;
+        missing += infos[i].memory_node == memory_node
+                   ? infos[i].missing_size : 0;
     }
     return missing;
 }
@@ -167,7 +168,8 @@ static bool
 fits(const struct jumbo_pool_info *infos, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (missing_on(infos, n, infos[i].numa_id) > infos[i].free_memory) {
+        if (missing_on(infos, n, infos[i].memory_node)
+            > infos[i].free_memory) {
             return false;
         }
     }
@@ -178,15 +180,16 @@ static void
 put_fit(struct ds *s, const struct jumbo_pool_info *infos, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        size_t missing = missing_on(infos, n, infos[i].numa_id);
+        size_t missing = missing_on(infos, n, infos[i].memory_node);
 
         /* Once for each node: at the first pool of it that needs more. */
         if (!infos[i].missing_size
-            || missing_on(infos, i, infos[i].numa_id)) {
+            || missing_on(infos, i, infos[i].memory_node)) {
             continue;
         }
         ds_put_format(s, "NUMA node %d: %.1f MB more, %.1f MB are free: %s\n",
-                      infos[i].numa_id, mb(missing), mb(infos[i].free_memory),
+                      infos[i].memory_node, mb(missing),
+                      mb(infos[i].free_memory),
                       missing > infos[i].free_memory ? "does not fit"
                                                      : "fits");
     }

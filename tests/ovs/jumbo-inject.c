@@ -14,10 +14,17 @@
  * limitations under the License.
  */
 
-/* A library to preload into ovs-vswitchd: in the middle of a change to MTU
- * $JUMBO_RESET_MTU, a device fails and asks to be reset, and takes no MTU
- * until then.  Virtual functions do so when their physical function is reset;
- * the virtual devices of DPDK don't.
+/* A library to preload into ovs-vswitchd, for what few machines can do:
+ *
+ *   - In the middle of a change to MTU $JUMBO_RESET_MTU, a device fails and
+ *     asks to be reset, and takes no MTU until then.  Virtual functions do so
+ *     when their physical function is reset; the virtual devices of DPDK
+ *     don't.
+ *
+ *   - The memory of a guest that connects is on the NUMA node whose number is
+ *     in the file $JUMBO_GUEST_NODE, and node $JUMBO_FULL_NODE has no memory
+ *     left for mbufs.  Only without hugepages: then DPDK's memory is the same
+ *     for all nodes.
  *
  * Works only where DPDK is a shared library. */
 
@@ -27,10 +34,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
+#include <rte_malloc.h>
+#include <rte_vhost.h>
 
 static rte_eth_dev_cb_fn callback;
 static bool has_failed;
@@ -87,4 +97,44 @@ rte_eth_dev_reset(uint16_t port_id)
 {
     must_be_reset = false;
     return rte_eth_dev_stop(port_id);
+}
+
+int
+rte_vhost_get_numa_node(int vid)
+{
+    int (*f)(int) = real("rte_vhost_get_numa_node");
+    const char *file_name = getenv("JUMBO_GUEST_NODE");
+    FILE *file = file_name ? fopen(file_name, "r") : NULL;
+    int node;
+
+    if (!file) {
+        return f(vid);
+    }
+    if (fscanf(file, "%d", &node) != 1) {
+        node = -1;
+    }
+    fclose(file);
+    return node;
+}
+
+/* DPDK's mempools ask this about their node, and fail if the machine doesn't
+ * have it. */
+int
+rte_malloc_heap_socket_is_external(int socket)
+{
+    int (*f)(int) = real("rte_malloc_heap_socket_is_external");
+
+    return getenv("JUMBO_GUEST_NODE") ? 0 : f(socket);
+}
+
+void *
+rte_malloc_socket(const char *type, size_t size, unsigned int align,
+                  int socket)
+{
+    void *(*f)(const char *, size_t, unsigned int, int)
+        = real("rte_malloc_socket");
+    const char *full_node = getenv("JUMBO_FULL_NODE");
+
+    return full_node && socket == atoi(full_node)
+           ? NULL : f(type, size, align, socket);
 }
