@@ -12,7 +12,11 @@ lib_libopenvswitch_la_SOURCES += \
 	lib/netdev-dpdk-jumbo/jumbo-frame.h \
 	lib/netdev-dpdk-jumbo/jumbo-mtu.c \
 	lib/netdev-dpdk-jumbo/jumbo-mtu.h \
-	lib/netdev-dpdk-jumbo/jumbo-pool.h
+	lib/netdev-dpdk-jumbo/jumbo-path.c \
+	lib/netdev-dpdk-jumbo/jumbo-path.h \
+	lib/netdev-dpdk-jumbo/jumbo-pool.h \
+	lib/netdev-dpdk-jumbo/jumbo-tunnel.c \
+	lib/netdev-dpdk-jumbo/jumbo-tunnel.h
 
 if DPDK_NETDEV
 lib_libopenvswitch_la_SOURCES += \
@@ -29,7 +33,8 @@ TESTSUITE_AT += \
 	tests/jumbo-pool.at \
 	tests/jumbo-idl.at \
 	tests/jumbo-error.at \
-	tests/jumbo-vsctl.at
+	tests/jumbo-vsctl.at \
+	tests/jumbo-bridge.at
 
 SYSTEM_DPDK_TESTSUITE_AT += \
 	tests/jumbo-macros.at \
@@ -41,7 +46,8 @@ SYSTEM_DPDK_TESTSUITE_AT += \
 	tests/jumbo-dpdk-keep.at \
 	tests/jumbo-dpdk-oversize.at \
 	tests/jumbo-dpdk-restart.at \
-	tests/jumbo-dpdk-error.at
+	tests/jumbo-dpdk-error.at \
+	tests/jumbo-dpdk-bridge.at
 
 EXTRA_DIST += tests/fuzz-jumbo.c
 

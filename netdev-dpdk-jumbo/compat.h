@@ -20,14 +20,17 @@
 /* Every difference between the Open vSwitch and DPDK releases that the module
  * is kept for, and nothing else. */
 
+#ifdef DPDK_NETDEV
 #include <rte_mbuf.h>
 #include <rte_version.h>
+#endif
 
 #include "compiler.h"
 #include "openvswitch/json.h"
 #include "unixctl.h"
 #include "util.h"
 
+#ifdef DPDK_NETDEV
 #if RTE_VERSION < RTE_VERSION_NUM(24, 7, 0, 0)
 /* Open vSwitch 4.0 calls this for VDUSE devices, which older releases of DPDK
  * can't drive. */
@@ -38,6 +41,18 @@ rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
     return -1;
 }
 #endif
+
+/* What marks a packet that is to be segmented. */
+static inline bool
+mbuf_is_tso(const struct rte_mbuf *mbuf)
+{
+#if __has_include("dpif-offload.h")
+    return mbuf->tso_segsz;
+#else
+    return mbuf->ol_flags & RTE_MBUF_F_TX_TCP_SEG;
+#endif
+}
+#endif /* DPDK_NETDEV */
 
 /* "ovs-appctl --format=json" is younger than Open vSwitch 3.1. */
 #if __has_include("dpif-offload.h")
@@ -61,15 +76,19 @@ unixctl_command_reply_json(struct unixctl_conn *conn OVS_UNUSED,
 }
 #endif
 
-/* What marks a packet that is to be segmented. */
-static inline bool
-mbuf_is_tso(const struct rte_mbuf *mbuf)
+/* Replies 'json', which is taken over, as text if need be. */
+static inline void
+unixctl_reply_json(struct unixctl_conn *conn, struct json *json)
 {
-#if __has_include("dpif-offload.h")
-    return mbuf->tso_segsz;
-#else
-    return mbuf->ol_flags & RTE_MBUF_F_TX_TCP_SEG;
-#endif
+    if (unixctl_wants_json(conn)) {
+        unixctl_command_reply_json(conn, json);
+    } else {
+        char *s = json_to_string(json, JSSF_SORT);
+
+        unixctl_command_reply(conn, s);
+        free(s);
+        json_destroy(json);
+    }
 }
 
 #endif /* compat.h */

@@ -68,6 +68,27 @@ jumbo_mtu_within(const struct jumbo_mtu_limits *limits, int64_t mtu)
     return !limits->max || (mtu >= limits->min && mtu <= limits->max);
 }
 
+/* Returns which MTU an interface is to have: what is requested for itself, or
+ * else for its bridge, or else what its guest was given, or else the default
+ * one; 0 stands for none of these.  'is_ours' is false if others than Open
+ * vSwitch set the MTU, too: then only the interface's own request counts. */
+struct jumbo_mtu_request
+jumbo_mtu_choose(int64_t iface, int64_t bridge, int guest, bool is_ours)
+{
+    const struct jumbo_mtu_request requests[] = {
+        { iface, JUMBO_MTU_INTERFACE },
+        { is_ours ? bridge : 0, JUMBO_MTU_BRIDGE },
+        { is_ours ? guest : 0, JUMBO_MTU_GUEST },
+        { is_ours ? ETH_PAYLOAD_MAX : 0, JUMBO_MTU_DEFAULT },
+    };
+    size_t i = 0;
+
+    while (i < ARRAY_SIZE(requests) - 1 && !requests[i].mtu) {
+        i++;
+    }
+    return requests[i];
+}
+
 /* Replaces '*refusal'.  Takes over 'reason'. */
 void
 jumbo_mtu_refuse(struct jumbo_mtu_refusal *refusal, int mtu, int error,
@@ -119,27 +140,30 @@ jumbo_mtu_try_again(struct jumbo_mtu_refusal *refusal, int *mtup)
     }
 }
 
-/* Returns a sentence for the user, without a full stop, that says why a
- * request for MTU 'requested' is not in force on a device whose MTU is
- * 'in_force', or 0 if it has none or doesn't work any more: what was asked,
- * why it isn't so, what is allowed, what is in force.  The caller must free
- * it.
+/* Returns a sentence for the user, without a full stop, that says why
+ * 'request' is not in force on a device whose MTU is 'in_force', or 0 if it
+ * has none or doesn't work any more: what was asked, why it isn't so, what is
+ * allowed, what is in force.  The caller must free it.
  *
  * 'refusal' is about the last request that the device saw, in the range of
  * int; it is ignored if that was another MTU. */
 char *
-jumbo_mtu_error(int64_t requested, int in_force,
+jumbo_mtu_error(const struct jumbo_mtu_request *request, int in_force,
                 const struct jumbo_mtu_limits *limits,
                 const struct jumbo_mtu_refusal *refusal)
 {
-    bool refused = refusal->error && refusal->mtu == MIN(requested, INT_MAX);
+    bool refused = (refusal->error
+                    && refusal->mtu == MIN(request->mtu, INT_MAX));
     struct ds s = DS_EMPTY_INITIALIZER;
 
-    ds_put_format(&s, "MTU %"PRId64" was requested, but ", requested);
+    ds_put_format(&s, "MTU %"PRId64" was requested%s, but ", request->mtu,
+                  request->source == JUMBO_MTU_BRIDGE ? " for the bridge"
+                  : request->source == JUMBO_MTU_GUEST ? " by the guest"
+                  : "");
     if (refused && refusal->error == EOPNOTSUPP && !refusal->reason) {
         ds_put_cstr(&s, "Open vSwitch does not control the MTU of this type "
                         "of interface");
-    } else if (!jumbo_mtu_within(limits, requested)) {
+    } else if (!jumbo_mtu_within(limits, request->mtu)) {
         ds_put_format(&s, "this interface allows %d to %d",
                       limits->min, limits->max);
     } else if (refused) {

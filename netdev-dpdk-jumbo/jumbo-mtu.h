@@ -39,6 +39,23 @@ struct jumbo_mtu_limits jumbo_mtu_eth_limits(uint16_t min_mtu,
 struct jumbo_mtu_limits jumbo_mtu_buffer_limits(void);
 bool jumbo_mtu_within(const struct jumbo_mtu_limits *, int64_t mtu);
 
+/* Who wants an MTU. */
+enum jumbo_mtu_source {
+    JUMBO_MTU_DEFAULT,
+    JUMBO_MTU_GUEST,            /* Was given it by its hypervisor. */
+    JUMBO_MTU_BRIDGE,           /* "mtu_request" of the bridge, */
+    JUMBO_MTU_INTERFACE,        /* of the interface. */
+};
+
+/* The MTU that an interface is to have, or 0 if it keeps its own. */
+struct jumbo_mtu_request {
+    int64_t mtu;
+    enum jumbo_mtu_source source;
+};
+
+struct jumbo_mtu_request jumbo_mtu_choose(int64_t iface, int64_t bridge,
+                                          int guest, bool is_ours);
+
 /* An MTU that a device didn't take.  All zeros if it took the last one. */
 struct jumbo_mtu_refusal {
     int mtu;
@@ -53,7 +70,7 @@ void jumbo_mtu_refuse(struct jumbo_mtu_refusal *, int mtu, int error,
 bool jumbo_mtu_fall_back(struct jumbo_mtu_refusal *, const char *name,
                          int *mtup, int old_mtu, int error, char *reason);
 void jumbo_mtu_try_again(struct jumbo_mtu_refusal *, int *mtup);
-char *jumbo_mtu_error(int64_t requested, int in_force,
+char *jumbo_mtu_error(const struct jumbo_mtu_request *, int in_force,
                       const struct jumbo_mtu_limits *,
                       const struct jumbo_mtu_refusal *);
 

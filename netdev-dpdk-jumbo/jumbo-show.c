@@ -135,20 +135,6 @@ pools_to_json(const struct jumbo_pool_info *infos, size_t n)
 }
 
 /* Takes over 'json'. */
-static void
-reply_json(struct unixctl_conn *conn, struct json *json)
-{
-    if (unixctl_wants_json(conn)) {
-        unixctl_command_reply_json(conn, json);
-    } else {
-        char *s = json_to_string(json, JSSF_SORT);
-
-        unixctl_command_reply(conn, s);
-        free(s);
-        json_destroy(json);
-    }
-}
-
 /* Plans. */
 
 /* Returns the bytes that 'infos' are missing on 'memory_node'. */
@@ -223,7 +209,7 @@ jumbo_show_pools(struct unixctl_conn *conn, int argc, const char *argv[],
         struct json *json = json_object_create();
 
         json_object_put(json, "pools", pools_to_json(infos, n));
-        reply_json(conn, json);
+        unixctl_reply_json(conn, json);
     } else {
         struct ds s = DS_EMPTY_INITIALIZER;
 
@@ -379,7 +365,7 @@ jumbo_show_plan(struct unixctl_conn *conn, int argc, const char *argv[],
 
         json_object_put(result, "pools", pools_to_json(infos, n));
         json_object_put(result, "fits", json_boolean_create(fits(infos, n)));
-        reply_json(conn, result);
+        unixctl_reply_json(conn, result);
     } else {
         struct ds s = DS_EMPTY_INITIALIZER;
 

@@ -68,6 +68,7 @@ static void
 fuzz_request(const uint8_t *data, size_t size)
 {
     struct jumbo_mtu_refusal refusal = { .reason = NULL };
+    struct jumbo_mtu_request wish;
     struct jumbo_mtu_limits limits;
     struct request r;
     char *message;
@@ -91,10 +92,14 @@ fuzz_request(const uint8_t *data, size_t size)
                      ? xmemdup0((const char *) data + sizeof r,
                                 size - sizeof r)
                      : NULL);
-    message = jumbo_mtu_error(r.requested, r.in_force, &limits, &refusal);
+    wish = jumbo_mtu_choose(r.requested, 0, r.in_force, r.error & 1);
+    if (r.requested) {
+        ovs_assert(wish.mtu == r.requested);
+    }
+    message = jumbo_mtu_error(&wish, r.in_force, &limits, &refusal);
     ovs_assert(!strncmp(message, "MTU ", 4));
-    ovs_assert(strstr(message, " was requested, but "));
-    ovs_assert(limits.max == 0 || jumbo_mtu_within(&limits, r.requested)
+    ovs_assert(strstr(message, " was requested"));
+    ovs_assert(limits.max == 0 || jumbo_mtu_within(&limits, wish.mtu)
                || strstr(message, "allows")
                || strstr(message, "does not control"));
     free(message);

@@ -113,13 +113,23 @@ test_range(struct ovs_cmdl_context *ctx OVS_UNUSED)
 }
 
 static void
-print_error(int64_t requested, int in_force, struct jumbo_mtu_limits limits,
-            struct jumbo_mtu_refusal refusal)
+print_error_from(enum jumbo_mtu_source source, int64_t requested,
+                 int in_force, struct jumbo_mtu_limits limits,
+                 struct jumbo_mtu_refusal refusal)
 {
-    char *error = jumbo_mtu_error(requested, in_force, &limits, &refusal);
+    const struct jumbo_mtu_request request = { requested, source };
+    char *error = jumbo_mtu_error(&request, in_force, &limits, &refusal);
 
     puts(error);
     free(error);
+}
+
+static void
+print_error(int64_t requested, int in_force, struct jumbo_mtu_limits limits,
+            struct jumbo_mtu_refusal refusal)
+{
+    print_error_from(JUMBO_MTU_INTERFACE, requested, in_force, limits,
+                     refusal);
 }
 
 static void
@@ -147,6 +157,11 @@ test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
     print_error(INT64_MAX, 1500, unknown,
                 (struct jumbo_mtu_refusal) { INT_MAX, EINVAL, NULL });
 
+    /* Whoever requested it. */
+    print_error_from(JUMBO_MTU_BRIDGE, 9710, 1500, i40e, none);
+    print_error_from(JUMBO_MTU_GUEST, 9000, 1500, i40e,
+                     (struct jumbo_mtu_refusal) { 9000, ENOMEM, reason });
+
     /* A refusal of another MTU says nothing. */
     print_error(9000, 1500, i40e, (struct jumbo_mtu_refusal) {
                     8000, EINVAL, reason });
@@ -156,6 +171,36 @@ test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
                 (struct jumbo_mtu_refusal) { 9000, EOPNOTSUPP, NULL });
     print_error(9000, 1500, unknown,
                 (struct jumbo_mtu_refusal) { 9000, EOPNOTSUPP, NULL });
+}
+
+static void
+print_choice(int64_t iface, int64_t bridge, int guest, bool is_ours)
+{
+    static const char *const sources[] = {
+        [JUMBO_MTU_DEFAULT] = "default",
+        [JUMBO_MTU_GUEST] = "guest",
+        [JUMBO_MTU_BRIDGE] = "bridge",
+        [JUMBO_MTU_INTERFACE] = "interface",
+    };
+    struct jumbo_mtu_request request = jumbo_mtu_choose(iface, bridge, guest,
+                                                        is_ours);
+
+    printf("%"PRId64" (%s)\n", request.mtu, sources[request.source]);
+}
+
+/* The interface's own request comes first, then the bridge's, then the guest,
+ * then the default. */
+static void
+test_choose(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    print_choice(2000, 3000, 4000, true);
+    print_choice(0, 3000, 4000, true);
+    print_choice(0, 0, 4000, true);
+    print_choice(0, 0, 0, true);
+
+    print_choice(2000, 3000, 4000, false);
+    print_choice(0, 3000, 4000, false);
+    print_choice(INT64_MAX, 3000, 0, true);
 }
 
 static void
@@ -206,6 +251,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"limits", NULL, 0, 0, test_limits, OVS_RO},
     {"range", NULL, 0, 0, test_range, OVS_RO},
     {"error", NULL, 0, 0, test_error, OVS_RO},
+    {"choose", NULL, 0, 0, test_choose, OVS_RO},
     {"fall-back", NULL, 0, 0, test_fall_back, OVS_RO},
     {NULL, NULL, 0, 0, NULL, OVS_RO},
 };
