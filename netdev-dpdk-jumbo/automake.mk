@@ -47,9 +47,10 @@ SYSTEM_DPDK_TESTSUITE_AT += \
 	tests/jumbo-dpdk-oversize.at \
 	tests/jumbo-dpdk-restart.at \
 	tests/jumbo-dpdk-error.at \
-	tests/jumbo-dpdk-bridge.at
+	tests/jumbo-dpdk-bridge.at \
+	tests/jumbo-dpdk-guest.at
 
-EXTRA_DIST += tests/fuzz-jumbo.c
+EXTRA_DIST += tests/fuzz-jumbo.c tests/jumbo-guest.py
 
 tests_ovstest_SOURCES += \
 	tests/test-jumbo-demand.c \
