@@ -34,7 +34,9 @@ TESTSUITE_AT += \
 	tests/jumbo-idl.at \
 	tests/jumbo-error.at \
 	tests/jumbo-vsctl.at \
-	tests/jumbo-bridge.at
+	tests/jumbo-bridge.at \
+	tests/jumbo-path.at \
+	tests/jumbo-vsctl-show.at
 
 SYSTEM_DPDK_TESTSUITE_AT += \
 	tests/jumbo-macros.at \
@@ -48,9 +50,11 @@ SYSTEM_DPDK_TESTSUITE_AT += \
 	tests/jumbo-dpdk-restart.at \
 	tests/jumbo-dpdk-error.at \
 	tests/jumbo-dpdk-bridge.at \
-	tests/jumbo-dpdk-guest.at
+	tests/jumbo-dpdk-guest.at \
+	tests/jumbo-dpdk-path.at
 
-EXTRA_DIST += tests/fuzz-jumbo.c tests/jumbo-guest.py
+EXTRA_DIST += tests/fuzz-jumbo.c tests/jumbo-guest.py \
+	tests/jumbo-path.schema.json
 
 tests_ovstest_SOURCES += \
 	tests/test-jumbo-demand.c \

@@ -18,12 +18,18 @@
 
 #include "jumbo-path.h"
 
+#include <net/if.h>
+
 #include "compat.h"
 #include "jumbo-frame.h"
+#include "jumbo-tunnel.h"
+#include "netdev.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
-#include "svec.h"
+#include "ovs-router.h"
+#include "packets.h"
+#include "smap.h"
 #include "table.h"
 #include "unixctl.h"
 #include "util.h"
@@ -31,6 +37,72 @@
 /* MTU that is suggested for a port that gets larger frames, without knowing
  * how large. */
 #define USUAL_JUMBO_MTU 9000
+
+/* Fills in the device by which the tunnel 'hop' leaves, if it is known. */
+static void
+fill_carrier(struct jumbo_hop *hop, const struct netdev_tunnel_config *config)
+{
+    struct netdev *carrier;
+    char name[IFNAMSIZ];
+    struct in6_addr gw;
+
+    if (config->ip_dst_flow
+        || !ovs_router_lookup(config->egress_pkt_mark, &config->ipv6_dst, name,
+                              NULL, &gw)
+        || netdev_open(name, NULL, &carrier)) {
+        return;
+    }
+    hop->carrier = xstrdup(name);
+    netdev_get_mtu(carrier, &hop->carrier_mtu);
+    netdev_close(carrier);
+}
+
+/* Fills in what 'netdev' tells.  'hop' has its 'type' and 'request' already.
+ * The other arguments are those of jumbo_tunnel_overhead(). */
+void
+jumbo_hop_fill(struct jumbo_hop *hop, const struct netdev *netdev,
+               const struct smap *options, int geneve_options_len, bool tagged)
+{
+    const struct netdev_tunnel_config *config
+        = netdev_get_tunnel_config(netdev);
+    struct netdev_custom_stats stats;
+    struct smap status;
+
+    netdev_get_mtu(netdev, &hop->mtu);
+    netdev_get_mtu_limits(netdev, &hop->limits);
+    hop->guest_mtu = netdev_get_guest_mtu(netdev);
+    if (hop->request.source != JUMBO_MTU_DEFAULT) {
+        hop->error = netdev_get_mtu_error(netdev, &hop->request);
+    }
+
+    smap_init(&status);
+    if (!netdev_get_status(netdev, &status)) {
+        hop->buffer_size = smap_get_int(&status, "mempool_buffer_size", 0);
+    }
+    smap_destroy(&status);
+
+    if (!netdev_get_custom_stats(netdev, &stats)) {
+        for (size_t i = 0; i < stats.size; i++) {
+            const struct netdev_custom_counter *c = &stats.counters[i];
+
+            if (!strcmp(c->name, "ovs_rx_mtu_exceeded_drops")) {
+                hop->rx_drops = c->value;
+            } else if (!strcmp(c->name, "ovs_tx_mtu_exceeded_drops")) {
+                hop->tx_drops = c->value;
+            }
+        }
+        netdev_free_custom_stats_counters(&stats);
+    }
+
+    if (config) {
+        bool is_ipv6 = (!config->ip_dst_flow
+                        && !IN6_IS_ADDR_V4MAPPED(&config->ipv6_dst));
+
+        hop->overhead = jumbo_tunnel_overhead(hop->type, options, is_ipv6,
+                                              geneve_options_len, tagged);
+        fill_carrier(hop, config);
+    }
+}
 
 static int
 compare_hops(const void *a_, const void *b_)

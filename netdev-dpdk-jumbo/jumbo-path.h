@@ -28,6 +28,8 @@
 
 #include "jumbo-mtu.h"
 
+struct netdev;
+struct smap;
 struct unixctl_conn;
 
 /* An interface of a bridge, as it is.  Zero or NULL is what it doesn't have or
@@ -55,6 +57,10 @@ struct jumbo_hop {
 
     const char *peer;           /* Bridge at the other end of a patch port. */
 };
+
+void jumbo_hop_fill(struct jumbo_hop *, const struct netdev *,
+                    const struct smap *options, int geneve_options_len,
+                    bool tagged);
 
 void jumbo_path_show(struct unixctl_conn *, int argc, const char *argv[],
                      struct jumbo_hop *, size_t n);

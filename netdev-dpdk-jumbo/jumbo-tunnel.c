@@ -20,9 +20,28 @@
 
 #include <string.h>
 
+#include "openvswitch/ofp-match.h"
 #include "packets.h"
 #include "smap.h"
+#include "tun-metadata.h"
 #include "util.h"
+
+/* Returns the bytes of all Geneve options that flows can add by 'table', each
+ * with its header of 4 bytes. */
+int
+jumbo_geneve_options_len(const struct tun_table *table)
+{
+    struct ofputil_tlv_table_reply reply;
+    struct ofputil_tlv_map *map;
+    int len = 0;
+
+    tun_metadata_table_request(table, &reply);
+    LIST_FOR_EACH (map, list_node, &reply.mappings) {
+        len += 4 + map->option_len;
+    }
+    ofputil_uninit_tlv_table(&reply.mappings);
+    return len;
+}
 
 static bool
 option_is(const struct smap *options, const char *key, const char *value)

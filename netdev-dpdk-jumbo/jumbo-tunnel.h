@@ -25,7 +25,9 @@
 #include <stdbool.h>
 
 struct smap;
+struct tun_table;
 
+int jumbo_geneve_options_len(const struct tun_table *);
 int jumbo_tunnel_overhead(const char *type, const struct smap *options,
                           bool is_ipv6, int geneve_options_len, bool tagged);
 
