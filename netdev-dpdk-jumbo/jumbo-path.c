@@ -357,7 +357,7 @@ struct findings {
     size_t n, allocated;
 };
 
-/* The drops that a check has told of, by interface. */
+/* The drops that checks have told of, by interface. */
 struct drops {
     uint64_t rx, tx;
 };
@@ -621,7 +621,7 @@ static void
 check_drops(struct findings *findings, const struct jumbo_hop *hop,
             const struct mtu_range *range)
 {
-    struct drops *told = shash_find_data(&told_drops, hop->name);
+    const struct drops *told = shash_find_data(&told_drops, hop->name);
     struct drops new = { hop->rx_drops, hop->tx_drops };
     struct finding *f;
     int target;
@@ -631,11 +631,6 @@ check_drops(struct findings *findings, const struct jumbo_hop *hop,
         new.rx -= told->rx;
         new.tx -= told->tx;
     }
-    if (!told) {
-        told = xmalloc(sizeof *told);
-        shash_add(&told_drops, hop->name, told);
-    }
-    *told = (struct drops) { hop->rx_drops, hop->tx_drops };
     if (!new.rx && !new.tx) {
         return;
     }
@@ -798,6 +793,28 @@ reply_findings(struct unixctl_conn *conn, const struct findings *findings,
     }
 }
 
+/* Remembers what was told of 'hops', and forgets interfaces that are gone. */
+static void
+remember_drops(const struct options *options, const struct jumbo_hop *hops,
+               size_t n)
+{
+    struct shash drops = SHASH_INITIALIZER(&drops);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct jumbo_hop *hop = &hops[i];
+        const struct drops now = { hop->rx_drops, hop->tx_drops };
+        const struct drops *told
+            = is_wanted(options, hop)
+              ? &now : shash_find_data(&told_drops, hop->name);
+
+        if (told) {
+            shash_add(&drops, hop->name, xmemdup(told, sizeof *told));
+        }
+    }
+    shash_swap(&told_drops, &drops);
+    shash_destroy_free_data(&drops);
+}
+
 /* "mtu/check [bridge] [format=json]".  Takes over 'hops'. */
 void
 jumbo_path_check(struct unixctl_conn *conn, int argc, const char *argv[],
@@ -817,6 +834,7 @@ jumbo_path_check(struct unixctl_conn *conn, int argc, const char *argv[],
             n_checked += step;
         }
     }
+    remember_drops(&options, hops, n);
     reply_findings(conn, &findings, n_checked, options.json);
 
     for (size_t i = 0; i < findings.n; i++) {
