@@ -58,6 +58,10 @@ GUEST_CPU = CPUS[2 % len(CPUS)]    # the guest here: the same one if only one
 HUGE_EAL = "--no-pci --no-telemetry --in-memory"
 NO_HUGE_EAL = "--no-pci --no-telemetry --no-huge --legacy-mem --no-shconf"
 
+QEMU = "qemu-system-x86_64"
+GUEST_IS_UP = "guest is up"
+KVM_BOOT_SECONDS = 15
+
 TESTPMD = "dpdk-testpmd"
 PACKAGES = {"ip": "iproute2", "tcpdump": "tcpdump", TESTPMD: "dpdk-dev"}
 PROGRAMS = ("bin/ovs-vsctl", "bin/ovs-appctl", "bin/ovs-ofctl",
@@ -97,6 +101,16 @@ def missing(root):
     if len(tempfile.gettempdir()) > 45:            # sun_path has 108 bytes
         lacks.append(f"{tempfile.gettempdir()} is too long for the names of "
                      "unix sockets: set TMPDIR to a shorter one.")
+    return lacks
+
+
+def missing_for_vms(image):
+    """Returns a sentence for each thing that guests in QEMU lack."""
+    lacks = []
+    if not shutil.which(QEMU):
+        lacks.append(f"{QEMU} is missing: install qemu-system-x86.")
+    if not os.path.exists(f"{image}/initrd.gz"):
+        lacks.append(f"{image} has no guest: run make guests.")
     return lacks
 
 
@@ -306,6 +320,11 @@ class Process:
                  lambda: text in self.printed() or not self.check(),
                  seconds, self.log)
 
+    def kill(self):
+        """Ends the program by force."""
+        self._popen.kill()
+        self._popen.wait()
+
     def stop(self, seconds=3):
         """Ends the program, by force if it takes longer than that."""
         if self.running():
@@ -363,12 +382,18 @@ class Switch:
                    f'other_config:dpdk-extra="{self.eal}"',
                    f"other_config:pmd-cpu-mask={hex(1 << PMD_CPU)}",
                    *(f"other_config:{pair}" for pair in other_config))
+        self.start_vswitchd()
+
+    def start_vswitchd(self):
+        """Starts ovs-vswitchd; waits for DPDK and the configuration."""
         self.vswitchd = self._daemon("ovs-vswitchd",
                                      f"unix:{self.folder}/db.sock")
         wait_for("DPDK in ovs-vswitchd",
                  lambda: self.vswitchd.check() and self.get(
                      "Open_vSwitch", ".", "dpdk_initialized") == "true",
                  60, self.log)
+        self.vsctl("set", "Open_vSwitch", ".",
+                   f"external_ids:started={self.vswitchd.pid}")
 
     def _daemon(self, program, *args):
         return Process(self.lab, self.namespace,
@@ -376,6 +401,12 @@ class Switch:
                         "-vconsole:warn",
                         f"--log-file={self.folder}/{program}.log"],
                        self.env, f"{self.folder}/{program}.out")
+
+    def kill(self):
+        """Kills ovs-vswitchd, which gets no chance to clean up."""
+        self.vswitchd.kill()
+        self.vsctl("--no-wait", "clear", "Open_vSwitch", ".",
+                   "dpdk_initialized", check=False)
 
     # Its tools.  Each returns a subprocess.CompletedProcess.
 
@@ -504,6 +535,121 @@ class Guest(Process):
         self.wait_printed("Press enter to exit", seconds)
 
 
+class Vm(Process):
+    """A guest in QEMU: Linux with busybox, and eth0, eth1 ... for the sockets.
+
+    It is the server of the sockets; QEMU waits until the switch connects.
+    image: the folder that build-aux/guest-image made.  host_mtu: the MTU that
+    QEMU gives the guest, or None.  incoming: the path of a socket at which it
+    waits for another one's state, a live migration.  Its console is in `log`.
+    """
+
+    _kvm_works = None              # not known yet
+
+    def __init__(self, lab, image, sockets, host_mtu=None, memory_mib=128,
+                 name="vm", incoming=None):
+        self.lab = lab
+        self.monitor = lab.path(f"{name}.qmp")
+        self._commands = 0
+        kvm = self.kvm_works(lab, image)
+        # Without KVM, QEMU 7.2 crashes on a vhost-user device with MSI-X.
+        device = "virtio-net-pci,mrg_rxbuf=on" + ("" if kvm else ",vectors=0")
+        if host_mtu:
+            device += f",host_mtu={host_mtu}"
+        super().__init__(lab, lab.namespace(name), [
+            *self._qemu(image, kvm), "-m", f"{memory_mib}",
+            "-object", f"memory-backend-memfd,id=m0,size={memory_mib}M,"
+                       "share=on", "-machine", "q35,memory-backend=m0",
+            "-qmp", f"unix:{self.monitor},server=on,wait=off",
+            *(argument for n, path in enumerate(sockets) for argument in (
+                "-chardev", f"socket,id=c{n},path={path},server=on,wait=off",
+                "-netdev", f"vhost-user,id=n{n},chardev=c{n}",
+                "-device", f"{device},netdev=n{n},mac=52:54:00:00:00:0{n}")),
+            *(["-incoming", f"unix:{incoming}"] if incoming else [])],
+            log=lab.path(f"{name}.log"))
+
+    @staticmethod
+    def _qemu(image, kvm):
+        return [QEMU, "-nodefaults", "-display", "none", "-no-reboot",
+                "-serial", "stdio", *(["-accel", "kvm", "-cpu", "host"] if kvm
+                                      else ["-accel", "tcg", "-cpu", "max"]),
+                "-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.gz",
+                "-append", "console=ttyS0 quiet panic=-1"]
+
+    @classmethod
+    def kvm_works(cls, lab, image):
+        """Returns whether a guest boots with KVM; it may not, though there is
+        a /dev/kvm."""
+        if cls._kvm_works is None and os.access("/dev/kvm", os.W_OK):
+            probe = Process(lab, lab.namespace("probe"),
+                            [*cls._qemu(image, True), "-m", "128"],
+                            log=lab.path("probe.log"))
+            with contextlib.suppress(LabError):
+                probe.wait_printed(GUEST_IS_UP, KVM_BOOT_SECONDS)
+                cls._kvm_works = True
+            probe.stop()
+        cls._kvm_works = bool(cls._kvm_works)
+        return cls._kvm_works
+
+    def wait_up(self, seconds=60):
+        """Waits until the guest has booted."""
+        self.wait_printed(GUEST_IS_UP, seconds)
+
+    def run(self, command, seconds=30):
+        """Runs a command in the guest; returns what it prints.
+
+        A status other than 0 is a LabError.
+        """
+        self._commands += 1
+        mark = f"{self._commands}:{os.urandom(4).hex()}"
+        begin = len(self.printed())
+        self._popen.stdin.write(
+            f"{command}; echo \"<$?:{mark}>\"\n".encode())
+        self._popen.stdin.flush()
+        end = re.compile(rf"(.*)<(\d+):{mark}>", re.S)
+        found = wait_for(f"'{command}' in the guest",
+                         lambda: (end.match(self.printed()[begin:])
+                                  or not self.check()), seconds, self.log)
+        # The console echoes the command.
+        text = found[1].replace("\r", "").split(f":{mark}>\"\n")[-1]
+        if found[2] != "0":
+            raise LabError(f"{command} in the guest: status {found[2]}: "
+                           + text.strip())
+        return text
+
+    def qmp(self, command, **arguments):
+        """Sends a command to QEMU's monitor; returns what it answers."""
+        with socket.socket(socket.AF_UNIX) as control:
+            control.settimeout(30)
+            control.connect(self.monitor)
+            with control.makefile("rw") as lines:
+                def ask(what):
+                    lines.write(json.dumps(what) + "\n")
+                    lines.flush()
+                    while True:        # events come in between
+                        answer = json.loads(lines.readline())
+                        if "return" in answer:
+                            return answer["return"]
+                        if "error" in answer:
+                            raise LabError(f"QEMU: {answer['error']['desc']}")
+
+                lines.readline()       # the greeting
+                ask({"execute": "qmp_capabilities"})
+                return ask({"execute": command, "arguments": arguments})
+
+    def migrate(self, path, seconds=60):
+        """Moves the guest to the Vm that waits at the socket `path`."""
+        self.qmp("migrate", uri=f"unix:{path}")
+
+        def over():
+            status = self.qmp("query-migrate").get("status")
+            if status == "failed":
+                raise LabError("The migration failed." + tail(self.log))
+            return status == "completed"
+
+        wait_for("the end of the migration", over, seconds, self.log)
+
+
 class Host:
     """A namespace with eth0, at the end of a wire to the switch.
 
@@ -550,6 +696,11 @@ class Host:
         finally:
             stop.set()
             thread.join()
+
+
+def add_address(namespace, address):
+    """Gives eth0 in a namespace an IPv4 address, with its prefix length."""
+    run(["ip", "-n", namespace, "addr", "add", address, "dev", "eth0"])
 
 
 def offloads_off(device):
