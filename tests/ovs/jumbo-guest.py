@@ -18,15 +18,13 @@
 jumbo-guest.py SOCKET MTU...: connects for each MTU, negotiates it, prints
 whether it was accepted, and vanishes.
 
-jumbo-guest.py --start [--listen] SOCKET MTU: goes on as if a driver had
-started the device, with a pair of empty rings, until it is killed.  An MTU of
-0 is that of a guest that was given none.  With --listen, it is the server of
-the socket.
+jumbo-guest.py --start SOCKET MTU: listens, and goes on as if a driver had
+started the device, with a pair of empty rings, for each connection in turn,
+until it is killed.  An MTU of 0 is that of a guest that was given none.
 """
 
 import argparse
 import os
-import signal
 import socket
 import struct
 
@@ -96,34 +94,36 @@ class Device:
             self.tell(SET_VRING_ENABLE, struct.pack("=II", ring, 1))
 
 
-def connect(path, listen):
-    s = socket.socket(socket.AF_UNIX)
-    if not listen:
-        s.connect(path)
-        return s
+def serve(path, mtu):
     if os.path.exists(path):
         os.unlink(path)
-    s.bind(path)
-    s.listen()
-    return s.accept()[0]
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        while True:
+            with server.accept()[0] as connection:
+                try:
+                    device = Device(connection)
+                    assert device.negotiate(mtu)
+                    device.start()
+                    connection.recv(1)         # until it is closed
+                except (OSError, struct.error):
+                    pass                       # it was, before
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--start", action="store_true")
-    parser.add_argument("--listen", action="store_true")
     parser.add_argument("socket")
     parser.add_argument("mtu", type=int, nargs="+")
     args = parser.parse_args()
+    if args.start:
+        serve(args.socket, args.mtu[0] or None)
     for mtu in args.mtu:
-        with connect(args.socket, args.listen) as connection:
-            device = Device(connection)
-            if args.start:
-                assert device.negotiate(mtu or None)
-                device.start()
-                signal.pause()
-            print(mtu,
-                  "accepted" if device.negotiate(mtu) else "refused")
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(args.socket)
+            print(mtu, "accepted" if Device(connection).negotiate(mtu)
+                  else "refused")
 
 
 main()
