@@ -57,8 +57,9 @@ fill_carrier(struct jumbo_hop *hop, const struct netdev_tunnel_config *config)
     netdev_close(carrier);
 }
 
-/* Fills in what 'netdev' tells.  'hop' has its 'type' and 'request' already.
- * The other arguments are those of jumbo_tunnel_overhead(). */
+/* Fills in what 'netdev' tells, but for what mtu_request needs already:
+ * 'limits', 'guest_mtu' and 'error'.  'hop' has its 'type'.  The other
+ * arguments are those of jumbo_tunnel_overhead(). */
 void
 jumbo_hop_fill(struct jumbo_hop *hop, const struct netdev *netdev,
                const struct smap *options, int geneve_options_len, bool tagged)
@@ -69,11 +70,6 @@ jumbo_hop_fill(struct jumbo_hop *hop, const struct netdev *netdev,
     struct smap status;
 
     netdev_get_mtu(netdev, &hop->mtu);
-    netdev_get_mtu_limits(netdev, &hop->limits);
-    hop->guest_mtu = netdev_get_guest_mtu(netdev);
-    if (hop->request.source != JUMBO_MTU_DEFAULT) {
-        hop->error = netdev_get_mtu_error(netdev, &hop->request);
-    }
 
     smap_init(&status);
     if (!netdev_get_status(netdev, &status)) {
