@@ -135,6 +135,22 @@ n_together(const struct jumbo_hop *hops, size_t n, bool in_port)
     return i;
 }
 
+/* Returns the hops of 'bridge', or NULL if there is no such bridge, and their
+ * number in '*n_found'. */
+static const struct jumbo_hop *
+find_bridge(const struct jumbo_hop *hops, size_t n, const char *bridge,
+            size_t *n_found)
+{
+    for (size_t i = 0, step; i < n; i += step) {
+        step = n_together(&hops[i], n - i, false);
+        if (!strcmp(hops[i].bridge, bridge)) {
+            *n_found = step;
+            return &hops[i];
+        }
+    }
+    return NULL;
+}
+
 /* The arguments of a command: "[bridge] [format=json]". */
 struct options {
     const char *bridge;
@@ -164,12 +180,9 @@ start(struct unixctl_conn *conn, int argc, const char *argv[],
     }
     qsort(hops, n, sizeof *hops, compare_hops);
     if (!error && options->bridge) {
-        size_t i = 0;
+        size_t n_found;
 
-        while (i < n && strcmp(hops[i].bridge, options->bridge)) {
-            i++;
-        }
-        if (i >= n) {
+        if (!find_bridge(hops, n, options->bridge, &n_found)) {
             error = xasprintf("there is no bridge \"%s\"", options->bridge);
         }
     }
@@ -445,9 +458,24 @@ get_range(const struct jumbo_hop *hops, size_t n)
     return range;
 }
 
-/* Appends commands that bring those of 'hops' to 'mtu' whose MTU is another,
- * or only a larger one if 'only_larger'.  'hops' are those of a bridge, or
- * some of them if not 'whole_bridge'. */
+/* Returns true if the MTU of 'hop' is to become 'mtu': it has another, or only
+ * a larger one if 'only_larger'. */
+static bool
+must_change(const struct jumbo_hop *hop, int mtu, bool only_larger)
+{
+    return is_member(hop) && (only_larger ? usable_mtu(hop) > mtu
+                                          : hop->mtu != mtu);
+}
+
+/* Returns true if the request of its bridge decides the MTU of 'hop'. */
+static bool
+is_up_to_bridge(const struct jumbo_hop *hop)
+{
+    return hop->is_ours && hop->request.source != JUMBO_MTU_INTERFACE;
+}
+
+/* Appends commands that bring those of 'hops' to 'mtu' that must_change().
+ * 'hops' are those of a bridge, or some of them if not 'whole_bridge'. */
 static void
 put_mtu_commands(struct finding *f, const struct jumbo_hop *hops, size_t n,
                  int mtu, bool only_larger, bool whole_bridge)
@@ -455,10 +483,8 @@ put_mtu_commands(struct finding *f, const struct jumbo_hop *hops, size_t n,
     bool by_bridge = whole_bridge && hops[0].bridge_request == mtu;
 
     for (size_t i = 0; i < n && whole_bridge && !by_bridge; i++) {
-        if (hops[i].is_ours && is_member(&hops[i])
-            && hops[i].request.source != JUMBO_MTU_INTERFACE
-            && (only_larger ? usable_mtu(&hops[i]) > mtu
-                            : hops[i].mtu != mtu)) {
+        if (must_change(&hops[i], mtu, only_larger)
+            && is_up_to_bridge(&hops[i])) {
             put_command(f, "set", "Bridge", hops[i].bridge, mtu);
             by_bridge = true;
         }
@@ -466,10 +492,8 @@ put_mtu_commands(struct finding *f, const struct jumbo_hop *hops, size_t n,
     for (size_t i = 0; i < n; i++) {
         const struct jumbo_hop *hop = &hops[i];
 
-        if (!is_member(hop)
-            || (only_larger ? usable_mtu(hop) <= mtu : hop->mtu == mtu)
-            || (by_bridge && hop->is_ours
-                && hop->request.source != JUMBO_MTU_INTERFACE)) {
+        if (!must_change(hop, mtu, only_larger)
+            || (by_bridge && is_up_to_bridge(hop))) {
             continue;
         } else if (by_bridge && hop->is_ours) {
             put_command(f, "clear", "Interface", hop->name, 0);
@@ -673,22 +697,6 @@ check_patch(struct findings *findings, const struct jumbo_hop *patch,
                   other_range->min);
     put_mtu_commands(f, hops, n, mtu, false, true);
     put_mtu_commands(f, others, n_others, mtu, false, true);
-}
-
-/* Returns the hops of 'bridge', or NULL if there is no such bridge, and their
- * number in '*n_found'. */
-static const struct jumbo_hop *
-find_bridge(const struct jumbo_hop *hops, size_t n, const char *bridge,
-            size_t *n_found)
-{
-    for (size_t i = 0, step; i < n; i += step) {
-        step = n_together(&hops[i], n - i, false);
-        if (!strcmp(hops[i].bridge, bridge)) {
-            *n_found = step;
-            return &hops[i];
-        }
-    }
-    return NULL;
 }
 
 /* Checks the bridge whose 'n' interfaces 'hops' points to. */

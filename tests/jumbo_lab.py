@@ -131,6 +131,11 @@ def free_hugepages_mib():
     return total // 1024
 
 
+def say(line=""):
+    """Prints a line at once, also into a pipe."""
+    print(line, flush=True)
+
+
 # Waiting, and the end.
 
 def wait_for(what, condition, seconds, log=None):
@@ -332,8 +337,7 @@ class Process:
         try:
             self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
-            self._popen.kill()
-            self._popen.wait()
+            self.kill()
         self._popen.stdin.close()
 
 
@@ -464,6 +468,15 @@ class Switch:
         return {port: int(mtu) for port, mtu in re.findall(
             r"^ +port \d+: (\S+) \(.*\bmtu=(\d+)", shown, re.M)}
 
+    @staticmethod
+    def sent_packets(shown, port):
+        """Returns the packets that a port has sent, by `dpctl/show -s`."""
+        found = re.search(rf"^ +port \d+: {port} .*?TX packets:(\d+)", shown,
+                          re.M | re.S)
+        if not found:
+            raise LabError(f"dpctl/show tells no counters of {port}.")
+        return int(found[1])
+
     # Its ports.
 
     def add_bridge(self, bridge, **how):
@@ -548,7 +561,6 @@ class Vm(Process):
 
     def __init__(self, lab, image, sockets, host_mtu=None, memory_mib=128,
                  name="vm", incoming=None):
-        self.lab = lab
         self.monitor = lab.path(f"{name}.qmp")
         self._commands = 0
         kvm = self.kvm_works(lab, image)
