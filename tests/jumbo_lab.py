@@ -20,6 +20,8 @@ byte of data, without the 4 bytes of FCS that the standard counts.  A wait has
 a deadline; what goes wrong is a LabError that ends with the tail of the log.
 """
 
+import argparse
+import base64
 import contextlib
 import ctypes
 import fcntl
@@ -33,6 +35,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -152,6 +155,13 @@ def wait_for(what, condition, seconds, log=None):
             raise LabError(f"Waited {seconds} s in vain for {what}."
                            + tail(log))
         time.sleep(0.02)
+
+
+def comes(condition, seconds):
+    """Returns whether condition() becomes true within that time."""
+    with contextlib.suppress(LabError):
+        return bool(wait_for("it", condition, seconds))
+    return False
 
 
 def tail(log, lines=15):
@@ -622,12 +632,15 @@ class Vm(Process):
         found = wait_for(f"'{command}' in the guest",
                          lambda: (end.match(self.printed()[begin:])
                                   or not self.check()), seconds, self.log)
-        # The console echoes the command.
-        text = found[1].replace("\r", "").split(f":{mark}>\"\n")[-1]
+        text = found[1].replace("\r", "")
         if found[2] != "0":
             raise LabError(f"{command} in the guest: status {found[2]}: "
                            + text.strip())
         return text
+
+    def read(self, path):
+        """Returns what is in a file of the guest."""
+        return base64.b64decode(self.run(f"base64 {path}"))
 
     def qmp(self, command, **arguments):
         """Sends a command to QEMU's monitor; returns what it answers."""
@@ -730,6 +743,16 @@ def offloads_off(device):
             fcntl.ioctl(control, 0x8946, request)
 
 
+def read_capture(path):
+    """Returns [(seconds since the epoch, frame)] of a capture's whole frames.
+    """
+    if os.path.getsize(path) < 24:
+        return []
+    with contextlib.closing(RawPcapReader(path)) as reader:
+        return [(meta.sec + meta.usec / 1e6, data)
+                for data, meta in reader if len(data) == meta.caplen]
+
+
 class Capture:
     """What tcpdump sees arrive at a host, in the file `path`."""
 
@@ -749,11 +772,7 @@ class Capture:
 
     def read(self):
         """Returns [(seconds since the epoch, frame)] of what has arrived."""
-        if os.path.getsize(self.path) < 24:
-            return []
-        with contextlib.closing(RawPcapReader(self.path)) as reader:
-            return [(meta.sec + meta.usec / 1e6, data)
-                    for data, meta in reader if len(data) == meta.caplen]
+        return read_capture(self.path)
 
     def frames(self):
         """Returns the frames that have arrived."""
@@ -761,10 +780,7 @@ class Capture:
 
     def wait(self, enough, seconds):
         """Waits until enough(read()) is true; returns whether it came so."""
-        with contextlib.suppress(LabError):
-            wait_for("frames", lambda: enough(self.read()), seconds)
-            return True
-        return False
+        return comes(lambda: enough(self.read()), seconds)
 
 
 def exchange(sender, receiver, frames, path, window=8, seconds=5):
@@ -804,14 +820,15 @@ def lost(frames):
     return max(numbers, default=-1) + 1 - len(numbers)
 
 
-def tcp_frame(number, length):
+def tcp_frame(number, length, macs=("02:00:00:00:00:01", "02:00:00:00:00:02"),
+              addresses=("192.0.2.1", "192.0.2.2"), ttl=64):
     """Returns a TCP segment with DF set, in a frame of `length` bytes.
 
     The data are pseudo-random: `number` decides them, and is the sequence
-    number.
+    number.  macs, addresses: of source and destination.
     """
-    headers = (Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
-               / IP(src="192.0.2.1", dst="192.0.2.2", flags="DF",
+    headers = (Ether(src=macs[0], dst=macs[1])
+               / IP(src=addresses[0], dst=addresses[1], flags="DF", ttl=ttl,
                     id=number & 0xffff)
                / TCP(sport=40000, dport=5001, flags="A", seq=number))
     data = random.Random(number).randbytes(length - len(headers))
@@ -828,3 +845,64 @@ def is_fragment(frame):
     """Returns whether the IPv4 packet in a frame is a fragment."""
     packet = Ether(frame)
     return IP in packet and bool(packet[IP].flags.MF or packet[IP].frag)
+
+
+# Programs that check, step by step, what holds with guests in QEMU.
+
+class Steps:
+    """Steps, in order, and the sentences that didn't hold, in `failures`.
+
+    A subclass has a method for each name in `steps`, whose docstring is its
+    title.
+    """
+
+    steps = ()
+
+    def __init__(self, lab, root, image):
+        self.lab = lab
+        self.root = root
+        self.image = image
+        self.failures = []
+
+    def check(self, sentence, held):
+        say(f"  {'ok    ' if held else 'FAILED'}  {sentence}")
+        if not held:
+            self.failures.append(sentence)
+
+    def run(self):
+        """Runs the steps; one that can't go on is the last."""
+        for name in self.steps:
+            step = getattr(self, name)
+            say(f"\n{step.__doc__}")
+            try:
+                step()
+            except LabError as error:
+                self.check(str(error), False)
+                break
+
+
+def run_steps(steps, description):
+    """The main program for a class of Steps; returns its exit status."""
+    parser = argparse.ArgumentParser(
+        description=description,
+        formatter_class=argparse.RawTextHelpFormatter,
+        epilog="Exit status: 0 if all of it held, 1 if not, 2 if something is "
+               "missing.")
+    parser.add_argument("--root", required=True,
+                        help="the installed Open vSwitch")
+    parser.add_argument("--image", required=True,
+                        help="what build-aux/guest-image made")
+    args = parser.parse_args()
+    lacks = missing(args.root) + missing_for_vms(args.image)
+    if lacks:
+        print("\n".join(lacks), file=sys.stderr)
+        return 2
+
+    exit_on_signals()
+    with Lab(echo=say) as lab:
+        say("Guests: QEMU, " + ("KVM" if Vm.kvm_works(lab, args.image)
+                                else "without KVM (TCG)"))
+        it = steps(lab, args.root, args.image)
+        it.run()
+        lab.keep = bool(it.failures)
+    return 1 if it.failures else 0
