@@ -15,6 +15,7 @@ usage: ./boot.sh [COMMAND [--base=BASE] [-- MAKE-ARGUMENT...]]
   demo            show jumbo frames passing a patched switch (as root)
   check           build, then run the tests
   build           build the patched Open vSwitch in _build/BASE/root
+  bench           measure it against the unpatched one (as root, long)
   series          write the patches as mails in _build/BASE/series
   check-upstream  compare OVS's whole testsuite, patched and unpatched (long)
   (none)          only generate ./configure
@@ -45,7 +46,7 @@ while [ $# -gt 0 ]; do
 done
 case $command in
 build) target=all ;;
-demo | check | series | check-upstream) target=$command ;;
+demo | check | bench | series | check-upstream) target=$command ;;
 "") [ ! "$base" ] && [ $# = 0 ] || wrong "without a command there is nothing to give options to" ;;
 *) wrong "unknown command \"$command\"" ;;
 esac
@@ -88,8 +89,11 @@ Install them (as root), then run this again:
     export DEBIAN_FRONTEND=noninteractive
     logged "installing $missing" "$top/_build/packages.log" install $missing
 fi
-[ "$command" != demo ] || [ "$(id -u)" = 0 ] ||
-    die "demo needs root, for network namespaces: sudo ./boot.sh demo"
+case $command in
+demo | bench)
+    [ "$(id -u)" = 0 ] ||
+        die "$command needs root, for network namespaces: sudo ./boot.sh $command" ;;
+esac
 [ "$command" != check ] || [ "$(id -u)" = 0 ] ||
     echo "boot.sh: not root: the tests that need network namespaces will be skipped" >&2
 

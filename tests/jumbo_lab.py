@@ -85,16 +85,18 @@ class LabError(Exception):
 
 # What the lab needs.
 
-def missing(root):
-    """Returns a sentence for each thing that is in the lab's way."""
+def missing(root, tools=tuple(PACKAGES), scapy=True):
+    """Returns a sentence for each thing that is in the lab's way.
+
+    tools, scapy: what is needed, of PACKAGES and to read captures.
+    """
     lacks = []
     if os.geteuid():
         lacks.append("Only root can make network namespaces: run as root.")
-    if Ether is None:
+    if scapy and Ether is None:
         lacks.append("Python's scapy is missing: install python3-scapy.")
-    for tool, package in PACKAGES.items():
-        if not shutil.which(tool):
-            lacks.append(f"{tool} is missing: install {package}.")
+    lacks += [f"{tool} is missing: install {PACKAGES[tool]}."
+              for tool in tools if not shutil.which(tool)]
     absent = [p for p in PROGRAMS if not os.path.exists(f"{root}/{p}")]
     if absent:
         lacks.append(f"{root} is not an installed Open vSwitch: it has no "
@@ -564,13 +566,14 @@ class Vm(Process):
     It is the server of the sockets; QEMU waits until the switch connects.
     image: the folder that build-aux/guest-image made.  host_mtu: the MTU that
     QEMU gives the guest, or None.  incoming: the path of a socket at which it
-    waits for another one's state, a live migration.  Its console is in `log`.
+    waits for another one's state, a live migration.  number: in its MAC
+    addresses, 52:54:00:00:<number>:<eth>.  Its console is in `log`.
     """
 
     _kvm_works = None              # not known yet
 
     def __init__(self, lab, image, sockets, host_mtu=None, memory_mib=128,
-                 name="vm", incoming=None):
+                 name="vm", incoming=None, number=0):
         self.monitor = lab.path(f"{name}.qmp")
         self._commands = 0
         kvm = self.kvm_works(lab, image)
@@ -586,7 +589,8 @@ class Vm(Process):
             *(argument for n, path in enumerate(sockets) for argument in (
                 "-chardev", f"socket,id=c{n},path={path},server=on,wait=off",
                 "-netdev", f"vhost-user,id=n{n},chardev=c{n}",
-                "-device", f"{device},netdev=n{n},mac=52:54:00:00:00:0{n}")),
+                "-device", f"{device},netdev=n{n},"
+                f"mac=52:54:00:00:{number:02}:{n:02}")),
             *(["-incoming", f"unix:{incoming}"] if incoming else [])],
             log=lab.path(f"{name}.log"))
 
@@ -870,7 +874,7 @@ class Steps:
             self.failures.append(sentence)
 
     def run(self):
-        """Runs the steps; one that can't go on is the last."""
+        """Runs the steps; one in which something didn't hold is the last."""
         for name in self.steps:
             step = getattr(self, name)
             say(f"\n{step.__doc__}")
@@ -878,6 +882,7 @@ class Steps:
                 step()
             except LabError as error:
                 self.check(str(error), False)
+            if self.failures:
                 break
 
 

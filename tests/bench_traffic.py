@@ -1,0 +1,633 @@
+"""Parts of the benchmark: traffic, and what disturbs it."""
+
+import contextlib
+import json
+import os
+import re
+import statistics
+import time
+
+from jumbo_bench import (Part, Skip, Spread, Table, Unixctl, cells,
+                         header, how_many_runs, need, plot, refused, values)
+from jumbo_lab import (ETHER_LEN, FCS_LEN, NUMBERED_FILTER, TESTPMD,
+                       Capture, Guest, Host, LabError, Process, Vm,
+                       add_address, comes, lost, missing_for_vms,
+                       numbered_frame, run, wait_for)
+
+MEMORY_MIB = 4096                  # what the unpatched switch wants
+MTUS = (1500, 2000, 3000, 4000, 6000, 9000, 9710)
+QUICK_MTUS = (1500, 9000, 9710)
+GUEST_MTUS = (1500, 9000, 9710)
+QUICK_GUEST_MTUS = (1500, 9710)
+FRAMES = (64, 128, 256, 512, 1024, 1280, 1518, 9018)   # with FCS: RFC 2544's,
+QUICK_FRAMES = (64, 1518, 9018)                        # and MTU 9000
+SLICE_SECONDS = 1                  # between two looks at the counters
+FLOWS = (1, 100, 1000, 8000, 32000, 128000)
+QUICK_FLOWS = (1, 1000)
+FIRST_DST = 10 << 24 | 253 << 16   # 10.253.0.0: testpmd's flowgen.c
+INSTALL_SECONDS = 30               # for as many flows in the datapath
+GAP = 0.001                        # between two frames, in seconds
+GUEST_FRAMES = ((), (1514,), (16000,) * 4)
+SETTLE_SECONDS = 2                 # of polling, before a rate is measured
+RATE_SECONDS = 3
+RATE_SLICES = 3
+PORTS = ("p0", "p1")
+ADDRESSES = ("192.0.2.1", "192.0.2.2")
+
+
+def set_mtu(switch, mtu, ports):
+    """Requests an MTU for ports; returns whether all of them have it."""
+    for port in ports:
+        switch.vsctl("set", "Interface", port, f"mtu_request={mtu}",
+                     check=False)
+    return all(switch.wait(port, f"mtu={mtu}", seconds=3, check=False)
+               for port in ports)
+
+
+class Throughput(Part):
+    """iperf3 against the MTU.  Subclasses say between which endpoints."""
+
+    case = "mtu"
+
+    def _start(self, bench, lab, switch):
+        """Connects two endpoints to the ports PORTS."""
+        raise NotImplementedError
+
+    def _iperf3(self, mtu, seconds):
+        """Gives both endpoints that MTU; returns iperf3's JSON text."""
+        raise NotImplementedError
+
+    def _mtus(self, bench):
+        return QUICK_MTUS if bench.quick else MTUS
+
+    def plan(self, bench):
+        mtus = len(self._mtus(bench))
+        return (bench.runs * len(bench.builds) * mtus,
+                self._seconds(bench) + 1 + 4 / mtus)
+
+    @staticmethod
+    def _seconds(bench):
+        return 1 if bench.quick else 4
+
+    def measure(self, bench):
+        rows = []
+        for number, build in bench.pairs():
+            with bench.switch(build, MEMORY_MIB) as (lab, switch):
+                self._start(bench, lab, switch)
+                switch.connect("br0", PORTS)
+                for mtu in self._mtus(bench):
+                    if set_mtu(switch, mtu, PORTS):
+                        rate = bits_per_second(
+                            self._iperf3(mtu, self._seconds(bench)))
+                    else:
+                        rate = refused(build, mtu)
+                    rows.append({"run": number, "build": build, "mtu": mtu,
+                                 "bits_per_second": rate})
+                    bench.progress(f"{build}, MTU {mtu}: " + (
+                        f"{rate / 1e9:.2f} Gb/s" if rate else "not granted"))
+        return {"seconds": self._seconds(bench), "rows": rows}
+
+    def tables(self, results, about):
+        def of(build, mtu):
+            return values(results["rows"], build, "bits_per_second", mtu=mtu)
+
+        mtus = list(dict.fromkeys(row["mtu"] for row in results["rows"]))
+        lines = [[str(mtu), *cells([of(build, mtu) for build in
+                                    about["builds"]], "{:.2f}", 1e-9,
+                                   "{:.3f}")] for mtu in mtus]
+        for mtu in mtus[1:]:
+            lines.append([f"{mtu} to {mtus[0]}", *(
+                Spread([b / a for a, b in zip(of(build, mtus[0]),
+                                              of(build, mtu))]).show("{:.2f}")
+                if of(build, mtu) else "" for build in about["builds"])])
+            lines[-1] += [""] * (len(lines[0]) - len(lines[-1]))
+        return [Table(self.title, self._note(results)
+                      + f"  Gb/s of TCP data in {results['seconds']} s, "
+                      f"medians of {how_many_runs(about)} (smallest to "
+                      "largest), and the factor that a larger MTU gives.",
+                      header(about, "MTU"), lines)]
+
+    def draw(self, axes, results, about):
+        plot(axes, results, about, "bits_per_second", "mtu", 1e-9, "{:.2f}")
+        axes.set_xlabel("MTU")
+        axes.set_ylabel("TCP data, Gb/s")
+
+
+def bits_per_second(text):
+    """Returns the receiver's rate from what "iperf3 --json" printed."""
+    try:
+        report = json.loads(text[text.index("{"):])
+        rate = report["end"]["sum_received"]["bits_per_second"]
+    except (ValueError, KeyError):
+        error = re.search(r'"error":\s*"(.*)"', text)
+        raise LabError("iperf3: " + (error[1] if error else
+                                     f"not its JSON: {text[:200]}"))
+    if not rate:
+        raise LabError("iperf3: no data arrived.")
+    return rate
+
+
+class NativeThroughput(Throughput):
+    key = "throughput"
+    title = "TCP between two hosts (iperf3)"
+
+    def _start(self, bench, lab, switch):
+        need("iperf3")
+        self._lab = lab
+        self._hosts = [Host(lab, port, switch) for port in PORTS]
+        for host, address in zip(self._hosts, ADDRESSES):
+            switch.add_wire("br0", host.wire, host)
+            add_address(host.namespace, f"{address}/24")
+
+    def _iperf3(self, mtu, seconds):
+        client, server = (host.namespace for host in self._hosts)
+        for namespace in client, server:
+            run(["ip", "-n", namespace, "link", "set", "eth0", "mtu",
+                 str(mtu)])
+        listener = Process(self._lab, server,
+                           ["iperf3", "-s", "-1", "--forceflush"],
+                           log=self._lab.path(f"iperf3-{mtu}.log"))
+        listener.wait_printed("listening", 10)
+        done = run(["ip", "netns", "exec", client, "iperf3", "-c",
+                    ADDRESSES[1], "-t", str(seconds), "--json"],
+                   seconds + 30, check=False)
+        listener.stop()
+        return done.stdout + done.stderr
+
+    @staticmethod
+    def _note(_):
+        return ("Kernel TCP in two network namespaces, on veths whose other "
+                "ends are physical-type ports (net_pcap) of the switch; no "
+                "offloads.")
+
+
+class GuestThroughput(Throughput):
+    key = "guests"
+    title = "TCP between two guests (iperf3 in QEMU)"
+
+    def _mtus(self, bench):
+        return QUICK_GUEST_MTUS if bench.quick else GUEST_MTUS
+
+    def plan(self, bench):
+        steps, seconds = super().plan(bench)
+        return steps, seconds + 4
+
+    def measure(self, bench):
+        lacks = missing_for_vms(bench.image or "(no folder)")
+        if lacks:
+            raise Skip("; ".join(line.rstrip(".") for line in lacks))
+        results = super().measure(bench)
+        results["kvm"] = Vm.kvm_works(None, None)
+        return results
+
+    def _start(self, bench, lab, switch):
+        paths = [lab.path(port) for port in PORTS]
+        self._vms = [Vm(lab, bench.image, [path], host_mtu=max(GUEST_MTUS),
+                        memory_mib=256, name=f"vm{number}", number=number)
+                     for number, path in enumerate(paths)]
+        for port, path, vm, address in zip(PORTS, paths, self._vms,
+                                           ADDRESSES):
+            switch.add_vhost("br0", port, path)
+            vm.wait_up()
+            if vm.run("command -v iperf3 || :").strip() == "":
+                raise Skip("the guests' image has no iperf3: install it "
+                           "before make guests")
+            vm.run(f"ip addr add {address}/24 dev eth0; "
+                   "ip link set eth0 up")
+            switch.wait(port, "link_state=up")
+
+    def _iperf3(self, mtu, seconds):
+        client, server = self._vms
+        for vm in self._vms:
+            vm.run(f"ip link set eth0 mtu {mtu}")
+        log = f"/tmp/iperf3-{mtu}.log"
+        server.run(f"iperf3 -s -1 --forceflush >{log} 2>&1 & "
+                   f"until grep -q listening {log}; do usleep 10000; done")
+        return client.run(f"iperf3 -c {ADDRESSES[1]} -t {seconds} --json "
+                          "2>&1 || :", seconds + 60)
+
+    @staticmethod
+    def _note(results):
+        return ("Two guests of one virtual CPU on vhost-user ports, without "
+                "TSO, with " + ("KVM." if results["kvm"] else "QEMU's own "
+                                "emulation (TCG), KVM not being available: "
+                                "what the guests' CPUs can do is measured "
+                                "here, not what the switch can."))
+
+
+class Forwarding(Part):
+    """Packets of several sizes, one flow, as fast as a PMD thread can."""
+
+    key, case = "forwarding", "frame"
+    title = "Forwarding, by the size of frames"
+
+    @staticmethod
+    def _slices(bench):
+        return 2 if bench.quick else 8
+
+    @staticmethod
+    def _frames(bench):
+        return QUICK_FRAMES if bench.quick else FRAMES
+
+    def plan(self, bench):
+        return (bench.runs * len(self._frames(bench)),
+                4 + self._slices(bench) * SLICE_SECONDS)
+
+    def measure(self, bench):
+        """Lets both builds forward at once, on the same CPU.
+
+        The kernel lets their PMD threads run in turn, some milliseconds each,
+        so that what else goes on in the machine meets both alike, and each
+        one's packets are counted against the time that it ran.
+        """
+        rows = []
+        for number in range(1, bench.runs + 1):
+            for frame in self._frames(bench):
+                builds = bench.builds[::1 if number % 2 else -1]
+                rates = self._rates(bench, builds, frame)
+                rows += [{"run": number, "build": build, "frame": frame,
+                          "packets_per_second": rates[build]}
+                         for build in bench.builds]
+                bench.progress(
+                    f"run {number}, {frame:,} bytes: " + ", ".join(
+                        f"{build} {statistics.median(rates[build]) / 1e6:.2f}"
+                        for build in bench.builds) + " million packets/s")
+        return {"seconds": SLICE_SECONDS, "slices": self._slices(bench),
+                "rows": rows}
+
+    @staticmethod
+    def _mtu(frame):
+        return max(1500, frame - ETHER_LEN - FCS_LEN)
+
+    def _rates(self, bench, builds, frame):
+        """Returns {build: packets per second of its PMD thread, by slice}."""
+        rates = {build: [] for build in builds}
+        with contextlib.ExitStack() as stack:
+            counts = {build: stack.enter_context(
+                self._forwards(bench, build, frame)) for build in builds}
+            time.sleep(1)              # warm-up
+            last = {build: count() for build, count in counts.items()}
+            for _ in range(self._slices(bench)):
+                time.sleep(SLICE_SECONDS)
+                for build, count in counts.items():
+                    now = count()
+                    packets, seconds = (b - a
+                                        for a, b in zip(last[build], now))
+                    if packets <= 0 or seconds <= 0:
+                        raise LabError(f"The {build} switch has sent {packets}"
+                                       f" packets in {seconds:.1f} s.")
+                    rates[build].append(packets / seconds)
+                    last[build] = now
+        return rates
+
+    @contextlib.contextmanager
+    def _forwards(self, bench, build, frame):
+        """A switch forwards frames from p0 to p1, as long as the "with".
+
+        Yields a function that returns (packets that have left by p1, seconds
+        for which the PMD thread has run).  net_null makes packets without
+        FCS, and OVS counts them so.
+        """
+        def count():
+            shown = unixctl.call("dpctl/show", "-s")
+            return (switch.sent_packets(shown, "p1"),
+                    pmd_seconds(switch.vswitchd.pid))
+
+        length, mtu = frame - FCS_LEN, self._mtu(frame)
+        with bench.switch(build, MEMORY_MIB) as (_, switch):
+            switch.add_null(1, mtu, ",no-rx=1")   # all the CPU is for p0
+            switch.add_null(0, mtu, f",size={length}")
+            for port in PORTS:
+                switch.wait(port, f"mtu={mtu}", "link_state=up")
+            switch.ofctl("add-flow", "br0", "in_port=p0,actions=output:p1")
+            with Unixctl(switch) as unixctl:
+                wait_for("packets at p1", lambda: count()[0], 10,
+                         switch.log)
+                yield count
+            self._check_length(switch, length)
+
+    @staticmethod
+    def _check_length(switch, length):
+        """Raises LabError unless the flow's packets have that length."""
+        flow = switch.ofctl("dump-flows", "br0").stdout
+        packets, size = (int(re.search(rf"{what}=(\d+)", flow)[1])
+                         for what in ("n_packets", "n_bytes"))
+        if not packets or size != packets * length:
+            raise LabError(f"Not packets of {length} bytes: {flow.strip()}")
+
+    def tables(self, results, about):
+        lines = []
+        for frame in dict.fromkeys(row["frame"] for row in results["rows"]):
+            rates = [values(results["rows"], build, "packets_per_second",
+                            frame=frame) for build in about["builds"]]
+            lines.append([f"{frame}", *cells(
+                [list(map(statistics.median, each)) for each in rates],
+                "{:.2f}", 1e-6, None)])
+            if len(rates) == 2:
+                lines[-1].append(Spread(list(map(ratio_of, *rates))).show(
+                    "{:.3f}"))
+        return [Table(
+            self.title,
+            "net_null0 to net_null1 over one flow, million packets per second "
+            "of a PMD thread's CPU time.  Both switches run at once, their "
+            f"PMD threads on one CPU, for {results['slices']} slices of "
+            f"{results['seconds']} s; the ratio of a run is the median of its "
+            f"slices'.  Medians of {how_many_runs(about)} (smallest to "
+            "largest).  Frames are counted with their 4 bytes of FCS, which "
+            "net_null and OVS leave out.  The ports' MTU is 1500, or 9000 for "
+            "the largest frames.", header(about, "bytes"), lines)]
+
+    def draw(self, axes, results, about):
+        rows = [{**row, "packets_per_second":
+                 statistics.median(row["packets_per_second"])}
+                for row in results["rows"]]
+        plot(axes, {"rows": rows}, about, "packets_per_second", "frame", 1e-6,
+             "{:.1f}")
+        frames = sorted({row["frame"] for row in rows})
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(frames, map(str, frames))
+        axes.minorticks_off()
+        axes.set_xlabel("bytes of a frame")
+        axes.set_ylabel("million packets/s")
+
+
+def pmd_seconds(pid):
+    """Returns how long the switch's PMD thread has run, by the kernel."""
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/comm") as name:
+            if name.read().startswith("pmd-c"):
+                break
+    else:
+        raise LabError("The switch has no PMD thread.")
+    try:
+        with open(f"/proc/{pid}/task/{task}/schedstat") as stat:
+            return int(stat.read().split()[0]) / 1e9
+    except OSError:
+        raise Skip("the kernel doesn't tell how long a thread has run "
+                   "(CONFIG_SCHED_INFO)")
+
+
+def ratio_of(old, new):
+    """Returns the median of the ratios of values that were measured at once.
+    """
+    return statistics.median(b / a for a, b in zip(old, new))
+
+
+class Flows(Part):
+    """Many flows, with a rule for each."""
+
+    key, case = "flows", "flows"
+    title = "Forwarding, by the number of flows and rules"
+
+    @staticmethod
+    def _flows(bench):
+        return QUICK_FLOWS if bench.quick else FLOWS
+
+    def plan(self, bench):
+        return (bench.runs * len(bench.builds) * len(self._flows(bench)),
+                5 + SETTLE_SECONDS + RATE_SECONDS)
+
+    def measure(self, bench):
+        need(TESTPMD)
+        rows = []
+        for number in range(1, bench.runs + 1):
+            for flows in self._flows(bench):
+                for build in bench.builds[::1 if number % 2 else -1]:
+                    row = {"run": number, "build": build, "flows": flows,
+                           **self._forward(bench, build, flows)}
+                    rows.append(row)
+                    bench.progress(
+                        f"run {number}, {flows:,} flows, {build}: "
+                        f"{row['cycles_per_packet']:.0f} cycles/packet, "
+                        f"{row['packets_per_second'] / 1e6:.2f} million "
+                        "packets/s")
+        return {"rows": rows}
+
+    @staticmethod
+    def _forward(bench, build, flows):
+        """A guest sends packets of so many flows to p1, a rule for each."""
+        def installed():
+            shown = unixctl.call("dpctl/show")
+            return int(re.search(r"^ +flows: (\d+)", shown, re.M)[1])
+
+        with bench.switch(build, MEMORY_MIB) as (lab, switch), \
+                Unixctl(switch) as unixctl:
+            rules = lab.path("rules")
+            with open(rules, "w") as file:
+                file.writelines(
+                    f"in_port=v0,ip,nw_dst={dotted(FIRST_DST + number)},"
+                    "actions=output:p1\n" for number in range(flows))
+            switch.add_null(1, 1500, ",no-rx=1")
+            path = lab.path("v0")
+            switch.add_vhost("br0", "v0", path)
+            switch.ofctl("add-flows", "br0", rules)
+            Guest(lab, [path], mtu=1500, args=[
+                "--forward-mode=flowgen", f"--flowgen-flows={flows}"])
+            switch.wait("v0", "link_state=up")
+            comes(lambda: installed() >= flows, INSTALL_SECONDS)
+            time.sleep(SETTLE_SECONDS)
+            in_datapath = installed()
+            found = [pmd_work(unixctl) for _ in range(RATE_SLICES)]
+        cycles, packets = map(statistics.median, zip(*found))
+        return {"installed": in_datapath, "cycles_per_packet": cycles,
+                "packets_per_second": packets / SLICE_SECONDS}
+
+    def tables(self, results, about):
+        lines = []
+        for flows in dict.fromkeys(row["flows"] for row in results["rows"]):
+            cycles, rates, installed = (
+                [values(results["rows"], build, quantity, flows=flows)
+                 for build in about["builds"]]
+                for quantity in ("cycles_per_packet", "packets_per_second",
+                                 "installed"))
+            lines.append([f"{flows:,}", *cells(cycles, "{:.0f}"),
+                          *cells(rates, "{:.2f}", 1e-6, None),
+                          *cells(installed, "{:,.0f}", 1, None)])
+        return [Table(
+            self.title,
+            "A guest (testpmd, flowgen) sends packets of 60 bytes of as many "
+            "flows as there are OpenFlow rules, one for each destination, to "
+            "a net_null port: cycles that the PMD thread needs for a packet, "
+            "packets that it got (million/s; the guest shares the machine), "
+            "and flows in the datapath.  "
+            f"Medians of {how_many_runs(about)} (smallest to largest).",
+            [*header(about, "flows", ratio="ratio"),
+             *(f"rate, {build}" for build in about["builds"]),
+             *(f"in datapath, {build}" for build in about["builds"])], lines)]
+
+    def draw(self, axes, results, about):
+        plot(axes, results, about, "cycles_per_packet", "flows", 1, "{:,.0f}")
+        flows = sorted({row["flows"] for row in results["rows"]})
+        axes.set_xscale("log")
+        axes.set_xticks(flows, (f"{each:,}" for each in flows))
+        axes.minorticks_off()
+        axes.set_xlabel("flows, each with a rule")
+        axes.set_ylabel("CPU cycles per packet (fewer is better)")
+
+
+def pmd_work(unixctl):
+    """Returns (cycles per packet, packets) of the PMD thread in a slice."""
+    unixctl.call("dpif-netdev/pmd-stats-clear")
+    time.sleep(SLICE_SECONDS)
+    stats = unixctl.call("dpif-netdev/pmd-perf-show")
+    found = re.search(r"^pmd thread.*?Rx packets: +(\d+) +\(.*?, (\d+) "
+                      r"cycles/pkt\)", stats, re.M | re.S)
+    if not found:
+        raise LabError(f"No packets came from the guest: {stats}")
+    return int(found[2]), int(found[1])
+
+
+def dotted(address):
+    """Returns an IPv4 address, given as a number, as text."""
+    return ".".join(str(byte) for byte in address.to_bytes(4, "big"))
+
+
+class Change(Part):
+    """How long an MTU change takes, and what stands still meanwhile."""
+
+    key = "change"
+    title = "An MTU changes from 1500 to 9000 under traffic"
+
+    def plan(self, bench):
+        return bench.runs * len(bench.builds), 11
+
+    def measure(self, bench):
+        need("tcpdump", scapy=True)
+        rows = []
+        for number, build in bench.pairs():
+            with bench.switch(build, MEMORY_MIB) as (lab, switch):
+                row = {"run": number, "build": build,
+                       **self._change(lab, switch)}
+            rows.append(row)
+            bench.progress(f"{build}: away for "
+                           f"{row['outage_seconds'] * 1e3:.1f} ms, "
+                           f"{row['lost']} frames lost elsewhere")
+        return {"rows": rows}
+
+    @staticmethod
+    def _change(lab, switch):
+        """Frames pass from p0 to p1 and from p2 to p3; the MTU of p0 rises to
+        9000, for which there is no mempool yet."""
+        hosts = [Host(lab, f"p{number}", switch) for number in range(4)]
+        for host in hosts:
+            switch.add_wire("br0", host.wire, host)
+        switch.connect("br0", ("p0", "p1"), ("p2", "p3"))
+        frames = [numbered_frame(number) for number in range(20000)]
+        captures = [Capture(host, lab.path(f"{host.wire}.pcap"),
+                            NUMBERED_FILTER) for host in hosts[1::2]]
+        with captures[0], captures[1]:
+            with hosts[0].sending(frames, GAP), hosts[2].sending(frames, GAP):
+                for capture in captures:
+                    if not capture.wait(lambda got: len(got) > 100, 10):
+                        raise LabError("No frames pass.")
+                start = time.time()
+                switch.vsctl("set", "Interface", "p0", "mtu_request=9000")
+                switch.wait("p0", "mtu=9000")
+                end = time.time()
+                if not captures[0].wait(
+                        lambda got: got and got[-1][0] > end + 0.5, 20):
+                    raise LabError("No frames pass after the change.")
+            time.sleep(0.5)
+        times = [when for when, _ in captures[0].read()]
+        return {"seconds": end - start,
+                "outage_seconds": max(b - a for a, b in
+                                      zip(times, times[1:])),
+                "lost": lost(captures[1].frames())}
+
+    def tables(self, results, about):
+        lines = [[label, *cells([values(results["rows"], build, quantity)
+                                 for build in about["builds"]], form, scale,
+                                ratio)]
+                 for label, quantity, form, scale, ratio in (
+                     ("until it is in force, ms", "seconds", "{:.1f}", 1e3,
+                      "{:.3f}"),
+                     ("the port is away, ms", "outage_seconds", "{:.1f}", 1e3,
+                      "{:.3f}"),
+                     ("frames lost between two other ports", "lost", "{:.0f}",
+                      1, None))]
+        for line in lines:
+            line += [""] * (len(lines[0]) - len(line))
+        return [Table(
+            self.title,
+            "Frames pass, a thousand a second, between that port (net_pcap) "
+            "and a second one, and between two others.  Away: the longest "
+            "time without a frame.  Medians of " + how_many_runs(about)
+            + " (smallest to largest).", header(about, ""), lines)]
+
+
+class Neighbour(Part):
+    """What a guest that sends as fast as it can costs two other ports."""
+
+    key, case = "neighbour", "guest_frame"
+    title = "A guest's traffic, and that of two other ports"
+
+    def plan(self, bench):
+        return (bench.runs * len(bench.builds) * len(GUEST_FRAMES),
+                4 + SETTLE_SECONDS + RATE_SECONDS)
+
+    def measure(self, bench):
+        need(TESTPMD)
+        rows = []
+        for number, build in bench.pairs():
+            for lengths in GUEST_FRAMES:
+                with bench.switch(build, MEMORY_MIB) as (lab, switch):
+                    rate = self._rate(lab, switch, lengths)
+                if not lengths:
+                    alone = rate
+                rows.append({"run": number, "build": build,
+                             "guest_frame": sum(lengths),
+                             "packets_per_second": rate,
+                             "share": rate / alone})
+                bench.progress(f"{build}, guest's frames of {sum(lengths):,} "
+                               f"bytes: {rate / 1e6:.2f} million packets/s")
+        return {"rows": rows}
+
+    @staticmethod
+    def _rate(lab, switch, lengths):
+        """Returns the packets that pass from p0 to p1 in a second.
+
+        A guest, if there are lengths, sends as fast as it can frames of
+        segments of those lengths to a port that the same PMD thread polls.
+        """
+        def sent():
+            shown = switch.appctl("dpctl/show", "-s").stdout
+            return switch.sent_packets(shown, "p1"), time.monotonic()
+
+        switch.add_null(1, 1500, ",no-rx=1")
+        switch.add_null(0, 1500, ",size=60")
+        switch.ofctl("add-flow", "br0", "in_port=p0,actions=output:p1")
+        if lengths:
+            path = lab.path("v0")
+            Guest(lab, [path], mtu=max(lengths), memory_mib=512, args=[
+                "--forward-mode=txonly", "--max-pkt-len=1518",
+                "--tx-offloads=0x8000",    # frames of many segments
+                "--txpkts=" + ",".join(map(str, lengths))])
+            switch.add_vhost("br0", "v0", path)
+            switch.ofctl("add-flow", "br0", "in_port=v0,actions=drop")
+            switch.wait("v0", "link_state=up")
+        time.sleep(SETTLE_SECONDS)
+        packets, start = sent()
+        time.sleep(RATE_SECONDS)
+        more, end = sent()
+        return (more - packets) / (end - start)
+
+    def tables(self, results, about):
+        lines = []
+        for frame in dict.fromkeys(row["guest_frame"]
+                                   for row in results["rows"]):
+            shares, rates = ([values(results["rows"], build, quantity,
+                                     guest_frame=frame)
+                              for build in about["builds"]]
+                             for quantity in ("share", "packets_per_second"))
+            lines.append([f"{frame:,} bytes" if frame else "no guest",
+                          *cells(shares, "{:.2f}"),
+                          *cells(rates, "{:.2f}", 1e-6, None)])
+        return [Table(
+            self.title,
+            "net_null0 to net_null1, while a guest whose port the same PMD "
+            "thread polls sends frames as fast as it can: the share of their "
+            "rate that they keep, and the rate, million packets/s.  Frames "
+            "of 64,000 bytes are dropped, those of 1,514 bytes pass.  "
+            f"Medians of {how_many_runs(about)} (smallest to largest).",
+            [*header(about, "guest's frames"),
+             *(f"rate, {build}" for build in about["builds"])], lines)]

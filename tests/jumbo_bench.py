@@ -1,0 +1,577 @@
+"""A benchmark of two Open vSwitches, unpatched and patched, side by side.
+
+A Part measures one thing and knows how to show it; a Bench runs parts, with
+one build or both; report() makes everything that people read from the JSON
+that it writes: tables, a page, numbers as CSV, one picture.
+"""
+
+import collections
+import contextlib
+import csv
+import json
+import os
+import platform
+import re
+import shutil
+import socket
+import statistics
+import tempfile
+import threading
+import time
+
+import jumbo_lab as lab_library
+from jumbo_lab import (CPUS, Lab, LabError, NO_HUGE_EAL, Switch,
+                       available_memory_mib, run, say, tail)
+
+MB = 1e6                           # as in netdev-dpdk/mempool-show
+SPARE_MIB = 1536                   # for guests, the switch's own, the machine
+UNPATCHED, PATCHED = BUILDS = ("unpatched", "patched")
+COLORS = dict(zip(BUILDS, ("#b3452c", "#1f5fa8")))
+PATCHED_ONLY = "netdev-dpdk/mempool-show"
+NOT_GRANTED = "not granted"
+BAR_WIDTH = 20
+FEW_CPUS = 4                       # fewer, and all are shared
+TOOLS = {**lab_library.PACKAGES, "iperf3": "iperf3"}
+
+
+class Skip(Exception):
+    """Why a part can't be measured on this machine, in a sentence."""
+
+
+# The switch.
+
+class PlainSwitch(Switch):
+    """A switch with exactly `memory_mib` of ordinary memory for DPDK.
+
+    Never hugepages, however many there are, so that the numbers of two
+    machines can be compared, and never less memory than was asked for.
+    """
+
+    def __init__(self, lab, root, memory_mib, eal):
+        self._exact = memory_mib, f"{NO_HUGE_EAL} -m {memory_mib} {eal}"
+        super().__init__(lab, root)
+
+    def _start(self, other_config):
+        self.hugepages = False
+        self.memory_mib, self.eal = self._exact
+        super()._start(other_config)
+
+
+def plural(count, what):
+    return f"{count:,} {what}" + ("s" if count != 1 else "")
+
+
+class Unixctl:
+    """A lasting connection to ovs-vswitchd; ovs-appctl is far slower."""
+
+    def __init__(self, switch, seconds=120):
+        self._log = switch.log
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(seconds)
+        self._socket.connect(
+            f"{switch.folder}/ovs-vswitchd.{switch.vswitchd.pid}.ctl")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._socket.close()
+
+    def call(self, command, *args):
+        """Returns what the switch answers; an error is a LabError."""
+        try:
+            self._socket.sendall(json.dumps(
+                {"id": 0, "method": command, "params": args}).encode(),
+                socket.MSG_NOSIGNAL)   # SIGPIPE would end the program
+            reply = self._receive()
+        except OSError as error:
+            raise LabError(f"{command}: {error}."
+                           + tail(self._log))
+        if reply.get("error"):
+            raise LabError(f"{command}: {reply['error']}")
+        return reply["result"]
+
+    def _receive(self):
+        """Returns the next JSON text; there is only ever one on the way."""
+        data = b""
+        while True:
+            more = self._socket.recv(1 << 16)
+            if not more:
+                raise OSError("the switch has closed the connection")
+            data += more
+            with contextlib.suppress(ValueError):
+                return json.loads(data)
+
+
+class Heartbeat:
+    """Asks the switch's main thread for a sign of life, again and again.
+
+    longest: the longest time between two answers, in seconds; valid after the
+    "with".  An answer takes some 0.1 ms if nothing else goes on.
+    """
+
+    def __init__(self, switch):
+        self._unixctl = Unixctl(switch)
+        self._stop = threading.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+        self._gaps = []
+        self._error = None
+
+    def _beat(self):
+        try:
+            self._unixctl.call("version")
+            last = time.monotonic()
+            self._ready.set()
+            while not self._stop.is_set():
+                self._unixctl.call("version")
+                now = time.monotonic()
+                self._gaps.append(now - last)
+                last = now
+        except LabError as error:
+            self._error = error
+        finally:
+            self._ready.set()
+
+    def __enter__(self):
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(self, kind, *_):
+        self._stop.set()
+        if kind is None:               # else it may wait for a dead switch
+            self._thread.join()
+        self._unixctl.__exit__()
+        if kind is None and self._error:
+            raise self._error
+
+    @property
+    def longest(self):
+        if not self._gaps:
+            raise LabError("The main thread has never answered.")
+        return max(self._gaps)
+
+
+# What is measured.
+
+class Part:
+    """One thing that is measured, and how it is shown.
+
+    key: its name in the results.  case: the name of what differs between
+    rows of its results, beside run and build.  Results are a dict, for JSON,
+    whose "rows" are dicts of what was measured; None: it could not be had.
+    """
+
+    key = title = case = None
+
+    def plan(self, bench):
+        """Returns (how many lines of progress, seconds that each takes)."""
+        raise NotImplementedError
+
+    def measure(self, bench):
+        """Returns the results; raises Skip or LabError."""
+        raise NotImplementedError
+
+    def tables(self, results, about):
+        """Returns a list of Table."""
+        raise NotImplementedError
+
+    draw = None                    # draw(axes, results, about), if it has one
+
+    def numbers(self, results):
+        """Returns [[build, run, case, quantity, value]], for CSV."""
+        return [[row["build"], row.get("run", 1), row.get(self.case, ""),
+                 quantity, one]
+                for row in results["rows"] for quantity, value in row.items()
+                if quantity not in ("run", "build", self.case)
+                for one in (value if isinstance(value, list) else [value])]
+
+
+class Bench:
+    """Runs parts, in order, and keeps what they found in `results`.
+
+    roots: {build: its installed tree}, of one build or both.  image: that of
+    guests in QEMU, or None.  skipped, failed: {part's key: why}; such a part
+    has no results at all.
+    """
+
+    def __init__(self, parts, roots, image, runs, quick):
+        self.parts = parts
+        self.roots = roots
+        self.builds = tuple(roots)
+        self.image = image
+        self.runs = runs
+        self.quick = quick
+        self.results = {}
+        self.skipped = {}
+        self.failed = {}
+
+    def run(self):
+        """Runs the parts; what stops one doesn't stop the next."""
+        plans = [part.plan(self) for part in self.parts]
+        self._done = self._taken = 0.0     # seconds: expected, real
+        for number, part in enumerate(self.parts):
+            self._left, self._step = plans[number]
+            self._later = sum(steps * seconds
+                              for steps, seconds in plans[number + 1:])
+            self._last = time.monotonic()
+            say(f"\n{part.title}")
+            try:
+                self.results[part.key] = part.measure(self)
+            except Skip as why:
+                self.skipped[part.key] = str(why)
+                say(f"Skipped: {why}.")
+            except LabError as error:
+                self.failed[part.key] = str(error).splitlines()[0]
+                say(f"Failed: {error}")
+
+    def progress(self, text):
+        """Says what a step has found, and how long the rest will take.
+
+        What is to come takes as much longer or shorter than expected as what
+        is done did.
+        """
+        now = time.monotonic()
+        self._taken += now - self._last
+        self._last = now
+        self._left = max(self._left - 1, 0)
+        self._done += self._step
+        rest = self._left * self._step + self._later
+        share = self._done / (self._done + rest)
+        minutes, seconds = divmod(round(rest * self._taken / self._done), 60)
+        say(f"  [{'#' * round(share * BAR_WIDTH):<{BAR_WIDTH}}] {share:>4.0%} "
+            f"{minutes:>3}:{seconds:02} left  {text}")
+
+    @contextlib.contextmanager
+    def switch(self, build, memory_mib, eal=""):
+        """A lab and a running switch with bridge br0, for the "with"."""
+        needed, there = memory_mib + SPARE_MIB, available_memory_mib()
+        if there < needed:
+            raise Skip(f"the {build} switch needs {needed:,} MiB of memory "
+                       f"here, and {there:,} MiB are available")
+        root = self.roots[build]
+        with Lab(echo=say) as lab:
+            switch = PlainSwitch(lab, root, memory_mib, eal)
+            commands = switch.appctl("list-commands").stdout
+            if (PATCHED_ONLY in commands) != (build == PATCHED):
+                raise LabError(f"{root} is not the {build} switch: "
+                               f"{PATCHED_ONLY} tells them apart.")
+            switch.add_bridge("br0")
+            try:
+                yield lab, switch
+            except LabError:
+                switch.vswitchd.check()    # its death would explain the rest
+                raise
+            switch.vswitchd.check()
+
+    def pairs(self):
+        """Yields (run, build): first the one build, then the other.
+
+        The two of a pair follow each other, so that what else goes on in the
+        machine meets both.
+        """
+        for number in range(1, self.runs + 1):
+            for build in self.builds[::1 if number % 2 else -1]:
+                yield number, build
+
+
+def refused(build, mtu):
+    """Raises LabError unless that build may refuse that MTU; returns None."""
+    if build == PATCHED:
+        raise LabError(f"The patched switch does not grant MTU {mtu}.")
+
+
+def need(*tools, scapy=False):
+    """Raises Skip unless these tools of TOOLS are installed."""
+    lacks = [f"{tool} is missing (Debian: {TOOLS[tool]})" for tool in tools
+             if not shutil.which(tool)]
+    if scapy and lab_library.Ether is None:
+        lacks.append("scapy is missing (Debian: python3-scapy)")
+    if lacks:
+        raise Skip(", ".join(lacks))
+
+
+# What it was measured on.
+
+def machine():
+    """Returns what the numbers depend on, for the reader."""
+    with open("/proc/cpuinfo") as info:
+        model = re.search(r"^model name\s*: (.*)$", info.read(), re.M)
+    with open("/proc/meminfo") as info:
+        total = int(re.search(r"MemTotal: +(\d+)", info.read())[1])
+    system = {}
+    with contextlib.suppress(OSError), open("/etc/os-release") as release:
+        system = dict(line.split("=", 1) for line in
+                      map(str.strip, release) if "=" in line)
+    return {"cpu": model[1] if model else platform.machine(),
+            "cpus": len(CPUS), "memory_mib": total // 1024,
+            "kernel": platform.release(),
+            "system": system.get("PRETTY_NAME", "").strip('"')}
+
+
+def versions(root):
+    """Returns the versions of Open vSwitch and of the DPDK in it."""
+    text = run([f"{root}/sbin/ovs-vswitchd", "--version"]).stdout
+    ovs = re.search(r"\(Open vSwitch\) (\S+)", text)
+    dpdk = re.search(r"DPDK (\S+)", text)
+    if not ovs or not dpdk:
+        raise LabError(f"{root} is not an Open vSwitch with DPDK: {text}")
+    return {"ovs": ovs[1], "dpdk": dpdk[1], "root": os.path.abspath(root)}
+
+
+# The report.  Everything in it is made from the JSON file.
+
+Table = collections.namedtuple("Table", "title note header rows")
+
+
+class Spread:
+    """The median of values, and how far they are apart."""
+
+    def __init__(self, values):
+        self.median = statistics.median(values)
+        self.low, self.high = min(values), max(values)
+
+    def show(self, form, scale=1):
+        shown = form.format(self.median * scale)
+        if self.low == self.high:
+            return shown
+        return (shown + " (" + form.format(self.low * scale) + " to "
+                + form.format(self.high * scale) + ")")
+
+
+def values(rows, build, quantity, **case):
+    """Returns the values of a quantity in the rows of a build and a case, by
+    run; [] if one of them could not be had."""
+    found = [row[quantity] for row in sorted(rows, key=lambda r: r["run"])
+             if row["build"] == build and case.items() <= row.items()]
+    return [] if None in found else found
+
+
+def cells(per_build, form, scale=1, ratio="{:.2f}"):
+    """Returns the cells for [values by run] of each build, and of their ratio.
+
+    The ratio is the second build's to the first's, in each run.  ratio: its
+    format, or None for a table without.
+    """
+    shown = [Spread(each).show(form, scale) if each else NOT_GRANTED
+             for each in per_build]
+    if len(per_build) == 2 and ratio:
+        old, new = per_build
+        shown.append(Spread([b / a for a, b in zip(old, new)]).show(ratio)
+                     if old and new else "")
+    return shown
+
+
+def header(about, *first, ratio="ratio"):
+    """Returns the header of a table with a column for each build."""
+    return [*first, *about["builds"],
+            *([ratio] if ratio and len(about["builds"]) == 2 else [])]
+
+
+def how_many_runs(about):
+    return plural(about["runs"], "run")
+
+
+def plot(axes, results, about, quantity, x, scale=1, label="{:,.1f}"):
+    """Plots the medians of a quantity against a case, with their spread.
+
+    Linear from zero: on a logarithmic scale the differences look small.
+    """
+    spreads = {}                       # {(case, build): Spread}
+    for case in dict.fromkeys(row[x] for row in results["rows"]):
+        for build in about["builds"]:
+            found = values(results["rows"], build, quantity, **{x: case})
+            if found:
+                spreads[case, build] = Spread([v * scale for v in found])
+    for build in about["builds"]:
+        points = {case: spread for (case, of), spread in spreads.items()
+                  if of == build}
+        axes.errorbar(
+            list(points), [spread.median for spread in points.values()], yerr=(
+                [spread.median - spread.low for spread in points.values()],
+                [spread.high - spread.median for spread in points.values()]),
+            fmt="o-", color=COLORS[build], linewidth=2, capsize=3,
+            label=build)
+        for case, spread in points.items():
+            above = spread.median >= max(
+                one.median for (at, _), one in spreads.items() if at == case)
+            axes.annotate(label.format(spread.median), (case, spread.median),
+                          color=COLORS[build], textcoords="offset points",
+                          ha="center", fontsize=8,
+                          xytext=(0, 8 if above else -14))
+    axes.set_ylim(0, 1.15 * max(one.high for one in spreads.values()))
+    axes.margins(x=0.07)
+
+
+def draw(path, parts, results):
+    """Draws a panel for each part that has one, as PATH.svg and PATH.png.
+
+    Returns why not, or None.
+    """
+    parts = [part for part in parts if part.draw and part.key in results]
+    if not parts:
+        return "no part that has a picture has results"
+    os.environ.setdefault("MPLCONFIGDIR", tempfile.gettempdir())
+    try:
+        import matplotlib
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        return "matplotlib is missing (Debian: python3-matplotlib)"
+    matplotlib.rcParams.update({"svg.hashsalt": "jumbo", "font.size": 10})
+    lines = -(-len(parts) // 2)
+    figure, panels = pyplot.subplots(lines, min(len(parts), 2), squeeze=False,
+                                     figsize=(6.4 * min(len(parts), 2),
+                                              4.2 * lines))
+    for part, axes in zip(parts, panels.flat):
+        part.draw(axes, results[part.key], results["about"])
+        axes.set_title(part.title)
+        axes.grid(axis="y", color="#dddddd")
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, loc="best")
+    for axes in panels.flat[len(parts):]:
+        axes.set_visible(False)
+    figure.tight_layout()
+    figure.savefig(f"{path}.svg", metadata={"Date": None})
+    figure.savefig(f"{path}.png", dpi=110)
+    return None
+
+
+def show_table(table):
+    """Returns a table as text for the screen."""
+    lines = [table.header, *table.rows]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return "\n".join([table.title, *(
+        "  " + line[0].ljust(widths[0]) + "".join(
+            cell.rjust(width + 2) for cell, width in
+            zip(line[1:], widths[1:])) for line in lines)])
+
+
+def rst_table(table):
+    """Returns a table, with its title and note, as reStructuredText."""
+    lines = [table.title, "-" * len(table.title), "",
+             *wrap(table.note), "", ".. list-table::", "   :header-rows: 1",
+             ""]
+    for row in (table.header, *table.rows):
+        for mark, cell in zip("*" + " " * len(row), row):
+            lines.append(f"   {mark} - {cell}".rstrip())
+    return "\n".join(lines)
+
+
+def wrap(text, width=79):
+    """Returns the lines of a paragraph, two spaces between sentences kept."""
+    lines = [""]
+    for word in text.replace(".  ", ".\0 ").split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + word
+    return [line.replace("\0", " ").rstrip() for line in lines]
+
+
+def about_lines(about):
+    """Returns [(term, text)] that tell where the numbers come from."""
+    where = about["machine"]
+    return [
+        ("Command", about["command"]),
+        ("Machine", f"{where['cpu']}, {where['cpus']} CPUs, "
+         f"{where['memory_mib']:,} MiB, no hugepages used"),
+        ("System", f"{where['system']}, kernel {where['kernel']}"),
+        *((build.capitalize(), "OVS {ovs} with DPDK {dpdk}".format(
+            **about["versions"][build])) for build in about["builds"]),
+        ("Load average", f"{about['load'][0]:.1f} before, "
+         f"{about['load'][1]:.1f} after"),
+        ("Date", f"{about['date']}, {about['seconds']:.0f} s"
+         + (", with --quick: one short run, only to try it out"
+            if about["quick"] else ""))]
+
+
+def limits(about):
+    """Returns sentences: what the machine lets nobody conclude."""
+    cpus = about["machine"]["cpus"]
+    told = []
+    if cpus < FEW_CPUS:
+        told.append(
+            f"This machine has {plural(cpus, 'CPU')}.  The switch's PMD "
+            "thread has one of them; senders, receivers, guests, kernel and "
+            "the switch's other threads share what is left.  Rates say "
+            "little about other machines; the ratio of two builds, measured "
+            "in turn, says more.")
+    told.append(
+        "No NIC is used: physical-type ports are net_null, which costs "
+        "nothing, or net_pcap on a veth, which costs system calls for each "
+        "frame.  So large frames gain more here than with a NIC.")
+    if len(about["builds"]) < 2:
+        told.append("Only one build was measured: there is nothing to "
+                    "compare it with.")
+    return told
+
+
+def write_rst(path, title, parts, results, picture):
+    """Writes the page; picture: the name of its picture, or None."""
+    about = results["about"]
+    lines = [".. Made by tests/bench from its JSON: do not edit.",
+             "", "=" * len(title), title, "=" * len(title), "",
+             *(f":{term}: ``{text}``" if term == "Command" else
+               f":{term}: {text}" for term, text in about_lines(about)), ""]
+    for sentence in limits(about):
+        lines += wrap(sentence) + [""]
+    for word in ("skipped", "failed"):
+        for key, why in results[word].items():
+            lines += wrap(f"The part ``{key}`` was {word}: {why}"
+                          + ("" if why.endswith(".") else ".")) + [""]
+    if picture:
+        lines += [f".. image:: {picture}", "   :alt: What follows, drawn", ""]
+    for table in tables(parts, results):
+        lines += [rst_table(table), ""]
+    with open(path, "w") as file:
+        file.write("\n".join(lines).rstrip() + "\n")
+
+
+def tables(parts, results):
+    return [table for part in parts if part.key in results
+            for table in part.tables(results[part.key], results["about"])]
+
+
+def write_csv(path, parts, results):
+    """Writes one line for each number that was measured."""
+    with open(path, "w", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["part", "build", "run", "case", "quantity", "value"])
+        for part in parts:
+            if part.key in results:
+                out.writerows([part.key, *row] for row in
+                              part.numbers(results[part.key]))
+
+
+def report(path, parts):
+    """Makes all other files from PATH.json, and shows the summary.
+
+    They are PATH.csv, PATH.rst, PATH.svg and PATH.png.
+    """
+    with open(f"{path}.json") as file:
+        results = json.load(file)
+    for end in ("svg", "png"):         # those of another run
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(f"{path}.{end}")
+    no_picture = draw(path, parts, results)
+    write_csv(f"{path}.csv", parts, results)
+    title = "What was measured with OVS " + next(
+        reversed(results["about"]["versions"].values()))["ovs"]
+    write_rst(f"{path}.rst", title, parts, results,
+              None if no_picture else os.path.basename(path) + ".svg")
+    say()
+    for term, text in about_lines(results["about"]):
+        say(f"{term + ':':<14}{text}")
+    for table in tables(parts, results):
+        say("\n" + show_table(table))
+    say()
+    if no_picture:
+        say(f"Not drawn: {no_picture}.")
+    say("Results: " + ", ".join(f"{path}.{end}" for end in (
+        "json", "csv", "rst", "svg", "png") if os.path.exists(
+            f"{path}.{end}")))
+    for word in ("skipped", "failed"):
+        for key, why in results[word].items():
+            say(f"{word.upper()}: {key}: {why}")
