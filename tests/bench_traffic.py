@@ -40,7 +40,7 @@ def set_mtu(switch, mtu, ports):
     for port in ports:
         switch.vsctl("set", "Interface", port, f"mtu_request={mtu}",
                      check=False)
-    return all(switch.wait(port, f"mtu={mtu}", seconds=3, check=False)
+    return all(switch.wait(port, f"mtu={mtu}", seconds=5, check=False)
                for port in ports)
 
 
