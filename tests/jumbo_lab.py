@@ -366,44 +366,54 @@ class Switch:
     eal: more EAL arguments.  other_config: more keys for Open_vSwitch.
     """
 
+    pmd_cpu = PMD_CPU
+    run_folder = None              # that of the sockets, if another one
+
     def __init__(self, lab, root, name="switch", memory_mib=1024, eal="",
                  other_config=()):
-        self.lab = lab
-        self.root = os.path.abspath(root)
+        self._settle(lab, root, name)
         self.namespace = lab.namespace(name)
-        self.folder = lab.path(name)
-        self.log = f"{self.folder}/ovs-vswitchd.log"
-        self.env = dict(lab.env, PATH=f"{self.root}/bin:{self.root}/sbin:"
-                        + os.environ["PATH"],
-                        OVS_PKGDATADIR=f"{self.root}/share/openvswitch")
-        for place in ("RUN", "LOG", "DB", "SYSCONF"):
-            self.env[f"OVS_{place}DIR"] = self.folder
-        os.mkdir(self.folder)
+        self.env = dict(lab.env, **self.settings)
         self.hugepages = free_hugepages_mib() >= memory_mib
         self.memory_mib = min(memory_mib, available_memory_mib() // 2)
         self.eal = (HUGE_EAL if self.hugepages else
                     f"{NO_HUGE_EAL} -m {self.memory_mib}") + f" {eal}".rstrip()
         self._start(other_config)
 
+    def _settle(self, lab, root, name):
+        """Makes its folder and `settings`, its environment variables."""
+        self.lab = lab
+        self.root = os.path.abspath(root)
+        self.folder = lab.path(name)
+        self.run_folder = self.run_folder or self.folder
+        self.log = f"{self.folder}/ovs-vswitchd.log"
+        self.settings = dict(PATH=f"{self.root}/bin:{self.root}/sbin:"
+                             + os.environ["PATH"],
+                             OVS_PKGDATADIR=f"{self.root}/share/openvswitch")
+        for place in ("LOG", "DB", "SYSCONF"):
+            self.settings[f"OVS_{place}DIR"] = self.folder
+        self.settings["OVS_RUNDIR"] = self.run_folder
+        os.mkdir(self.folder)
+
     def _start(self, other_config):
         database = f"{self.folder}/conf.db"
         run([f"{self.root}/bin/ovsdb-tool", "create", database,
              f"{self.root}/share/openvswitch/vswitch.ovsschema"])
         self.ovsdb = self._daemon("ovsdb-server", database,
-                                  f"--remote=punix:{self.folder}/db.sock")
-        wait_for("ovsdb-server", lambda: self.ovsdb.check() and os.path.exists(
-            f"{self.folder}/db.sock"), 10, self.ovsdb.log)
+                                  f"--remote=punix:{self.run_folder}/db.sock")
+        wait_for("ovsdb-server", lambda: self.ovsdb.check() and self._exists(
+            f"{self.run_folder}/db.sock"), 10, self.ovsdb.log)
         self.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".",
                    "other_config:dpdk-init=true",
                    f'other_config:dpdk-extra="{self.eal}"',
-                   f"other_config:pmd-cpu-mask={hex(1 << PMD_CPU)}",
+                   f"other_config:pmd-cpu-mask={hex(1 << self.pmd_cpu)}",
                    *(f"other_config:{pair}" for pair in other_config))
         self.start_vswitchd()
 
     def start_vswitchd(self):
         """Starts ovs-vswitchd; waits for DPDK and the configuration."""
         self.vswitchd = self._daemon("ovs-vswitchd",
-                                     f"unix:{self.folder}/db.sock")
+                                     f"unix:{self.run_folder}/db.sock")
         wait_for("DPDK in ovs-vswitchd",
                  lambda: self.vswitchd.check() and self.get(
                      "Open_vSwitch", ".", "dpdk_initialized") == "true",
@@ -417,6 +427,10 @@ class Switch:
                         "-vconsole:warn",
                         f"--log-file={self.folder}/{program}.log"],
                        self.env, f"{self.folder}/{program}.out")
+
+    @staticmethod
+    def _exists(path):
+        return os.path.exists(path)
 
     def kill(self):
         """Kills ovs-vswitchd, which gets no chance to clean up."""
@@ -560,47 +574,32 @@ class Guest(Process):
         self.wait_printed("Press enter to exit", seconds)
 
 
-class Vm(Process):
-    """A guest in QEMU: Linux with busybox, and eth0, eth1 ... for the sockets.
+class Machine(Process):
+    """A machine in QEMU, whose console is a shell and goes to `log`.
 
-    It is the server of the sockets; QEMU waits until the switch connects.
-    image: the folder that build-aux/guest-image made.  host_mtu: the MTU that
-    QEMU gives the guest, or None.  incoming: the path of a socket at which it
-    waits for another one's state, a live migration.  number: in its MAC
-    addresses, 52:54:00:00:<number>:<eth>.  Its console is in `log`.
+    image: the folder that build-aux/guest-image made.  devices: arguments
+    that give it some.  boot: more for its kernel's command line.
     """
 
     _kvm_works = None              # not known yet
 
-    def __init__(self, lab, image, sockets, host_mtu=None, memory_mib=128,
-                 name="vm", incoming=None, number=0):
+    def __init__(self, lab, image, devices, memory_mib, name, boot=""):
         self.monitor = lab.path(f"{name}.qmp")
+        self.namespace = lab.namespace(name)
         self._commands = 0
-        kvm = self.kvm_works(lab, image)
-        # Without KVM, QEMU 7.2 crashes on a vhost-user device with MSI-X.
-        device = "virtio-net-pci,mrg_rxbuf=on" + ("" if kvm else ",vectors=0")
-        if host_mtu:
-            device += f",host_mtu={host_mtu}"
-        super().__init__(lab, lab.namespace(name), [
-            *self._qemu(image, kvm), "-m", f"{memory_mib}",
-            "-object", f"memory-backend-memfd,id=m0,size={memory_mib}M,"
-                       "share=on", "-machine", "q35,memory-backend=m0",
-            "-qmp", f"unix:{self.monitor},server=on,wait=off",
-            *(argument for n, path in enumerate(sockets) for argument in (
-                "-chardev", f"socket,id=c{n},path={path},server=on,wait=off",
-                "-netdev", f"vhost-user,id=n{n},chardev=c{n}",
-                "-device", f"{device},netdev=n{n},"
-                f"mac=52:54:00:00:{number:02}:{n:02}")),
-            *(["-incoming", f"unix:{incoming}"] if incoming else [])],
+        super().__init__(lab, self.namespace, [
+            *self._qemu(image, self.kvm_works(lab, image), boot),
+            "-m", f"{memory_mib}",
+            "-qmp", f"unix:{self.monitor},server=on,wait=off", *devices],
             log=lab.path(f"{name}.log"))
 
     @staticmethod
-    def _qemu(image, kvm):
+    def _qemu(image, kvm, boot=""):
         return [QEMU, "-nodefaults", "-display", "none", "-no-reboot",
                 "-serial", "stdio", *(["-accel", "kvm", "-cpu", "host"] if kvm
                                       else ["-accel", "tcg", "-cpu", "max"]),
                 "-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.gz",
-                "-append", "console=ttyS0 quiet panic=-1"]
+                "-append", f"console=ttyS0 quiet panic=-1 {boot}".rstrip()]
 
     @classmethod
     def kvm_works(cls, lab, image):
@@ -626,6 +625,15 @@ class Vm(Process):
 
         A status other than 0 is a LabError.
         """
+        status, text = self.try_run(command, seconds)
+        if status:
+            raise LabError(f"{command} in the guest: status {status}: "
+                           + text.strip())
+        return text
+
+    def try_run(self, command, seconds=30):
+        """Runs a command in the guest; returns its status and what it prints.
+        """
         self._commands += 1
         mark = f"{self._commands}:{os.urandom(4).hex()}"
         begin = len(self.printed())
@@ -636,11 +644,7 @@ class Vm(Process):
         found = wait_for(f"'{command}' in the guest",
                          lambda: (end.match(self.printed()[begin:])
                                   or not self.check()), seconds, self.log)
-        text = found[1].replace("\r", "")
-        if found[2] != "0":
-            raise LabError(f"{command} in the guest: status {found[2]}: "
-                           + text.strip())
-        return text
+        return int(found[2]), found[1].replace("\r", "")
 
     def read(self, path):
         """Returns what is in a file of the guest."""
@@ -666,6 +670,34 @@ class Vm(Process):
                 ask({"execute": "qmp_capabilities"})
                 return ask({"execute": command, "arguments": arguments})
 
+
+class Vm(Machine):
+    """A guest in QEMU: Linux with busybox, and eth0, eth1 ... for the sockets.
+
+    It is the server of the sockets; QEMU waits until the switch connects.
+    host_mtu: the MTU that QEMU gives the guest, or None.  incoming: the path
+    of a socket at which it waits for another one's state, a live migration.
+    number: in its MAC addresses, 52:54:00:00:<number>:<eth>.
+    """
+
+    def __init__(self, lab, image, sockets, host_mtu=None, memory_mib=128,
+                 name="vm", incoming=None, number=0):
+        # Without KVM, QEMU 7.2 crashes on a vhost-user device with MSI-X.
+        device = "virtio-net-pci,mrg_rxbuf=on" + (
+            "" if self.kvm_works(lab, image) else ",vectors=0")
+        if host_mtu:
+            device += f",host_mtu={host_mtu}"
+        super().__init__(lab, image, [
+            "-object", f"memory-backend-memfd,id=m0,size={memory_mib}M,"
+                       "share=on", "-machine", "q35,memory-backend=m0",
+            *(argument for n, path in enumerate(sockets) for argument in (
+                "-chardev", f"socket,id=c{n},path={path},server=on,wait=off",
+                "-netdev", f"vhost-user,id=n{n},chardev=c{n}",
+                "-device", f"{device},netdev=n{n},"
+                           f"mac=52:54:00:00:{number:02}:{n:02}")),
+            *(["-incoming", f"unix:{incoming}"] if incoming else [])],
+            memory_mib, name)
+
     def migrate(self, path, seconds=60):
         """Moves the guest to the Vm that waits at the socket `path`."""
         self.qmp("migrate", uri=f"unix:{path}")
@@ -679,28 +711,19 @@ class Vm(Process):
         wait_for("the end of the migration", over, seconds, self.log)
 
 
-class Host:
-    """A namespace with eth0, at the end of a wire to the switch.
+class End:
+    """A namespace with eth0; sends frames there."""
 
-    wire: the name of the other end, in the switch's namespace.
-    """
-
-    def __init__(self, lab, name, switch, mtu=WIRE_MTU):
+    def __init__(self, lab, name):
         self.lab = lab
-        self.wire = name
         self.namespace = lab.namespace(name)
-        run(["ip", "-n", self.namespace, "link", "add", "eth0", "mtu",
-             str(mtu), "type", "veth", "peer", "name", self.wire, "mtu",
-             str(mtu), "netns", switch.namespace])
-        for namespace, device in ((self.namespace, "eth0"),
-                                  (switch.namespace, self.wire)):
-            with in_namespace(namespace):
-                offloads_off(device)
-            run(["ip", "-n", namespace, "link", "set", device, "up"])
+
+    def open(self):
+        """Must be called when eth0 is there."""
         with in_namespace(self.namespace):
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         self._socket.bind(("eth0", 0))
-        lab.at_end(self._socket.close)
+        self.lab.at_end(self._socket.close)
 
     def send(self, frames, gap=0.001, stop=None):
         """Sends frames, `gap` seconds apart.
@@ -725,6 +748,26 @@ class Host:
         finally:
             stop.set()
             thread.join()
+
+
+class Host(End):
+    """A namespace with eth0, at the end of a wire to the switch.
+
+    wire: the name of the other end, in the switch's namespace.
+    """
+
+    def __init__(self, lab, name, switch, mtu=WIRE_MTU):
+        super().__init__(lab, name)
+        self.wire = name
+        run(["ip", "-n", self.namespace, "link", "add", "eth0", "mtu",
+             str(mtu), "type", "veth", "peer", "name", self.wire, "mtu",
+             str(mtu), "netns", switch.namespace])
+        for namespace, device in ((self.namespace, "eth0"),
+                                  (switch.namespace, self.wire)):
+            with in_namespace(namespace):
+                offloads_off(device)
+            run(["ip", "-n", namespace, "link", "set", device, "up"])
+        self.open()
 
 
 def add_address(namespace, address):
