@@ -34,8 +34,12 @@ VLOG_DEFINE_THIS_MODULE(jumbo_rx);
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
 /* Deletes the packets of 'batch', which the port 'name' has received, that are
- * longer than 'max_packet_len' or in several buffers, and returns their
- * number.  Packets that are to be segmented may have any length. */
+ * longer than 'max_packet_len' or don't fit in one buffer, and returns their
+ * number.  Packets that are to be segmented may have any length.
+ *
+ * A driver may use less than all of a buffer, and the next one for the rest:
+ * net_e1000_em fills 8192 bytes of one of 10240 (em_rctl_bsize()).  What is
+ * left of the first then takes the rest. */
 int
 jumbo_rx_drop_oversized(struct dp_packet_batch *batch, int max_packet_len,
                         const char *name)
@@ -45,8 +49,11 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, int max_packet_len,
     size_t i;
 
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n_rx, packet, batch) {
-        const struct rte_mbuf *mbuf = &packet->mbuf;
+        struct rte_mbuf *mbuf = &packet->mbuf;
 
+        if (mbuf->nb_segs > 1 && mbuf->pkt_len <= max_packet_len) {
+            rte_pktmbuf_linearize(mbuf);
+        }
         if (mbuf->nb_segs > 1
             || (mbuf->pkt_len > max_packet_len && !mbuf_is_tso(mbuf))) {
             VLOG_WARN_RL(&rl, "%s: received %"PRIu32" bytes in %"PRIu16" "

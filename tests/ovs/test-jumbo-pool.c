@@ -35,6 +35,7 @@
 #include "dp-packet.h"
 #include "netdev-dpdk-jumbo/jumbo-demand.h"
 #include "netdev-dpdk-jumbo/jumbo-frame.h"
+#include "netdev-dpdk-jumbo/jumbo-rx.h"
 #include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
@@ -1075,6 +1076,56 @@ test_headroom(struct ovs_cmdl_context *ctx)
     }
 }
 
+/* "segments". */
+
+/* Receives 'len' bytes, the first 'first' of them in an mbuf of 'mp' and the
+ * rest in another one, by a port that takes 9022, and returns whether they
+ * arrive, in one mbuf and unchanged. */
+static bool
+receive_segments(struct rte_mempool *mp, int first, int len)
+{
+    struct rte_mbuf *head = rte_pktmbuf_alloc(mp);
+    struct rte_mbuf *tail = rte_pktmbuf_alloc(mp);
+    uint8_t *data = (uint8_t *) rte_pktmbuf_append(head, first);
+    uint8_t *rest = (uint8_t *) rte_pktmbuf_append(tail, len - first);
+    struct dp_packet_batch batch;
+    struct dp_packet *packet;
+    bool arrives;
+
+    for (int i = 0; i < len; i++) {
+        *(i < first ? data + i : rest + i - first) = i % 251;
+    }
+    ovs_assert(!rte_pktmbuf_chain(head, tail));
+    dp_packet_batch_init_packet(&batch, (struct dp_packet *) head);
+
+    arrives = !jumbo_rx_drop_oversized(&batch, 9022, "p0");
+    ovs_assert(dp_packet_batch_size(&batch) == arrives);
+    DP_PACKET_BATCH_FOR_EACH (i, packet, &batch) {
+        ovs_assert(packet->mbuf.nb_segs == 1);
+        ovs_assert(dp_packet_size(packet) == len);
+        for (int j = 0; j < len; j++) {
+            ovs_assert(((uint8_t *) dp_packet_data(packet))[j] == j % 251);
+        }
+    }
+    dp_packet_delete_batch(&batch, true);
+    return arrives;
+}
+
+static void
+test_segments(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct jumbo_port port = { .name = NULL };
+    struct rte_mempool *mp;
+
+    start_dpdk(64);
+    mp = prepare_and_commit(&port, needs_of(10240, 1, 64, 64));
+    ovs_assert(receive_segments(mp, 8192, 9014));
+    ovs_assert(receive_segments(mp, 1, 9022));
+    ovs_assert(!receive_segments(mp, 8192, 9023));
+    ovs_assert(!receive_segments(mp, 10240, 15014));
+    ovs_assert(in_ring(mp) == mp->populated_size);
+}
+
 static const struct ovs_cmdl_command commands[] = {
     {"enough", NULL, 0, 0, test_enough, OVS_RO},
     {"grow", NULL, 0, 0, test_grow, OVS_RO},
@@ -1083,6 +1134,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"short", NULL, 0, 0, test_short, OVS_RO},
     {"fault", NULL, 0, 0, test_fault, OVS_RO},
     {"headroom", NULL, 1, INT_MAX, test_headroom, OVS_RO},
+    {"segments", NULL, 0, 0, test_segments, OVS_RO},
     {NULL, NULL, 0, 0, NULL, OVS_RO},
 };
 
