@@ -54,8 +54,9 @@ mbuf_is_tso(const struct rte_mbuf *mbuf)
 }
 #endif /* DPDK_NETDEV */
 
-/* "ovs-appctl --format=json" is younger than Open vSwitch 3.1. */
-#if __has_include("dpif-offload.h")
+/* "ovs-appctl --format=json" is younger than Open vSwitch 3.1, as is that
+ * header file. */
+#if __has_include("cooperative-multitasking.h")
 static inline bool
 unixctl_wants_json(struct unixctl_conn *conn)
 {
