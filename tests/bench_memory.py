@@ -5,9 +5,9 @@ import json
 import re
 import time
 
-from jumbo_bench import (MB, PATCHED, BUILDS, Heartbeat, Part, Skip, Table,
-                         Unixctl, cells, header, how_many_runs, need, plot,
-                         plural, refused, values)
+from jumbo_bench import (BUILDS, MB, NOT_GRANTED, PATCHED, Heartbeat, Part,
+                         Skip, Table, Unixctl, cells, header, how_many_runs,
+                         log_ticks, need, plot, plural, refused, values)
 from jumbo_lab import TESTPMD, Guest, LabError, wait_for
 
 JUMBO = 9000
@@ -98,7 +98,7 @@ class OnePort(Part):
             bench.progress(f"{build}, MTU {mtu}: " + (
                 f"{row['mbufs']:,} mbufs, {row['bytes'] / MB:,.1f} MB, "
                 f"{row['seconds']:.2f} s, {row['blocked_seconds']:.2f} s "
-                "blocked" if row["granted"] else "not granted"))
+                "blocked" if row["granted"] else NOT_GRANTED))
         return {"memory_mib": JUMBO_MEMORY_MIB, "rows": rows}
 
     @staticmethod
@@ -355,10 +355,7 @@ class Vhost(Part):
         rows = [row for row in results["rows"]
                 if isinstance(row["ports"], int)]
         plot(axes, {"rows": rows}, about, "bytes", "ports", 1 / MB, "{:,.0f}")
-        counts = sorted({row["ports"] for row in rows})
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(counts, map(str, counts))
-        axes.minorticks_off()
+        log_ticks(axes, {"rows": rows}, "ports", 2)
         axes.set_xlabel("ports, each with a guest")
         axes.set_ylabel("memory of all mbufs, MB")
 

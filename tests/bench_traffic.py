@@ -7,8 +7,9 @@ import re
 import statistics
 import time
 
-from jumbo_bench import (Part, Skip, Spread, Table, Unixctl, cells,
-                         header, how_many_runs, need, plot, refused, values)
+from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, Unixctl,
+                         cells, header, how_many_runs, log_ticks, need, plot,
+                         refused, values)
 from jumbo_lab import (ETHER_LEN, FCS_LEN, NUMBERED_FILTER, TESTPMD,
                        Capture, Guest, Host, LabError, Process, Vm,
                        add_address, comes, lost, missing_for_vms,
@@ -84,7 +85,7 @@ class Throughput(Part):
                     rows.append({"run": number, "build": build, "mtu": mtu,
                                  "bits_per_second": rate})
                     bench.progress(f"{build}, MTU {mtu}: " + (
-                        f"{rate / 1e9:.2f} Gb/s" if rate else "not granted"))
+                        f"{rate / 1e9:.2f} Gb/s" if rate else NOT_GRANTED))
         return {"seconds": self._seconds(bench), "rows": rows}
 
     def tables(self, results, about):
@@ -243,7 +244,7 @@ class Forwarding(Part):
         rows = []
         for number in range(1, bench.runs + 1):
             for frame in self._frames(bench):
-                builds = bench.builds[::1 if number % 2 else -1]
+                builds = bench.order(number)
                 rates = self._rates(bench, builds, frame)
                 rows += [{"run": number, "build": build, "frame": frame,
                           "packets_per_second": rates[build]}
@@ -343,10 +344,7 @@ class Forwarding(Part):
                 for row in results["rows"]]
         plot(axes, {"rows": rows}, about, "packets_per_second", "frame", 1e-6,
              "{:.1f}")
-        frames = sorted({row["frame"] for row in rows})
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(frames, map(str, frames))
-        axes.minorticks_off()
+        log_ticks(axes, results, "frame", 2)
         axes.set_xlabel("bytes of a frame")
         axes.set_ylabel("million packets/s")
 
@@ -392,7 +390,7 @@ class Flows(Part):
         rows = []
         for number in range(1, bench.runs + 1):
             for flows in self._flows(bench):
-                for build in bench.builds[::1 if number % 2 else -1]:
+                for build in bench.order(number):
                     row = {"run": number, "build": build, "flows": flows,
                            **self._forward(bench, build, flows)}
                     rows.append(row)
@@ -457,10 +455,7 @@ class Flows(Part):
 
     def draw(self, axes, results, about):
         plot(axes, results, about, "cycles_per_packet", "flows", 1, "{:,.0f}")
-        flows = sorted({row["flows"] for row in results["rows"]})
-        axes.set_xscale("log")
-        axes.set_xticks(flows, (f"{each:,}" for each in flows))
-        axes.minorticks_off()
+        log_ticks(axes, results, "flows", 10)
         axes.set_xlabel("flows, each with a rule")
         axes.set_ylabel("CPU cycles per packet (fewer is better)")
 

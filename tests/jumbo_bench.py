@@ -25,7 +25,8 @@ from jumbo_lab import (CPUS, Lab, LabError, NO_HUGE_EAL, Switch,
 
 MB = 1e6                           # as in netdev-dpdk/mempool-show
 SPARE_MIB = 1536                   # for guests, the switch's own, the machine
-UNPATCHED, PATCHED = BUILDS = ("unpatched", "patched")
+BUILDS = ("unpatched", "patched")
+PATCHED = BUILDS[1]
 COLORS = dict(zip(BUILDS, ("#b3452c", "#1f5fa8")))
 PATCHED_ONLY = "netdev-dpdk/mempool-show"
 NOT_GRANTED = "not granted"
@@ -265,6 +266,11 @@ class Bench:
                 raise
             switch.vswitchd.check()
 
+    def order(self, number):
+        """Returns the builds in the order for that run: each is first in turn.
+        """
+        return self.builds[::1 if number % 2 else -1]
+
     def pairs(self):
         """Yields (run, build): first the one build, then the other.
 
@@ -272,7 +278,7 @@ class Bench:
         machine meets both.
         """
         for number in range(1, self.runs + 1):
-            for build in self.builds[::1 if number % 2 else -1]:
+            for build in self.order(number):
                 yield number, build
 
 
@@ -402,6 +408,14 @@ def plot(axes, results, about, quantity, x, scale=1, label="{:,.1f}"):
                           xytext=(0, 8 if above else -14))
     axes.set_ylim(0, 1.15 * max(one.high for one in spreads.values()))
     axes.margins(x=0.07)
+
+
+def log_ticks(axes, results, x, base):
+    """Makes the x axis logarithmic, with a tick for each case."""
+    cases = sorted({row[x] for row in results["rows"]})
+    axes.set_xscale("log", base=base)
+    axes.set_xticks(cases, (f"{case:,}" for case in cases))
+    axes.minorticks_off()
 
 
 def draw(path, parts, results):
