@@ -65,10 +65,11 @@
 /* The sizes that buffers have.  Each has a mempool of its own, which must be
  * able to fill the transmit rings of all ports, so that few sizes take less
  * memory than buffers that fit every MTU closely.  The first ones are for the
- * MTUs in use: up to 998, 1500 with room for a tunnel's headers, 3000 to 4000,
- * 9000 to 9710. */
+ * MTUs in use: 1500 with room for a tunnel's headers, 3000 to 4000, 9000 to
+ * 9710.  There is none smaller, since drivers refuse those: net_vmxnet3 below
+ * 1646 bytes, net_af_packet below 2016. */
 static const int jumbo_buffer_sizes[] = {
-    1024, 2048, 4096, 10240, 16384, 32768, JUMBO_MAX_BUFFER
+    2048, 4096, 10240, 16384, 32768, JUMBO_MAX_BUFFER
 };
 
 /* Length of an untagged frame of MTU 'mtu', with its CRC. */
