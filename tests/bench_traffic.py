@@ -101,7 +101,6 @@ class Throughput(Part):
                 Spread([b / a for a, b in zip(of(build, mtus[0]),
                                               of(build, mtu))]).show("{:.2f}")
                 if of(build, mtu) else "" for build in about["builds"])])
-            lines[-1] += [""] * (len(lines[0]) - len(lines[-1]))
         return [Table(self.title, self._note(results)
                       + f"  Gb/s of TCP data in {results['seconds']} s, "
                       f"medians of {how_many_runs(about)} (smallest to "
@@ -540,8 +539,6 @@ class Change(Part):
                       "{:.3f}"),
                      ("frames lost between two other ports", "lost", "{:.0f}",
                       1, None))]
-        for line in lines:
-            line += [""] * (len(lines[0]) - len(line))
         return [Table(
             self.title,
             "Frames pass, a thousand a second, between that port (net_pcap) "

@@ -328,7 +328,14 @@ def versions(root):
 
 # The report.  Everything in it is made from the JSON file.
 
-Table = collections.namedtuple("Table", "title note header rows")
+class Table(collections.namedtuple("Table", "title note header rows")):
+    """A part's results for a reader; a row may end early."""
+
+    @property
+    def lines(self):
+        """Header and rows, of equal length."""
+        return [[*row, *[""] * (len(self.header) - len(row))]
+                for row in (self.header, *self.rows)]
 
 
 class Spread:
@@ -455,12 +462,11 @@ def draw(path, parts, results):
 
 def show_table(table):
     """Returns a table as text for the screen."""
-    lines = [table.header, *table.rows]
-    widths = [max(map(len, column)) for column in zip(*lines)]
+    widths = [max(map(len, column)) for column in zip(*table.lines)]
     return "\n".join([table.title, *(
         "  " + line[0].ljust(widths[0]) + "".join(
             cell.rjust(width + 2) for cell, width in
-            zip(line[1:], widths[1:])) for line in lines)])
+            zip(line[1:], widths[1:])) for line in table.lines)])
 
 
 def rst_table(table):
@@ -468,7 +474,7 @@ def rst_table(table):
     lines = [table.title, "-" * len(table.title), "",
              *wrap(table.note), "", ".. list-table::", "   :header-rows: 1",
              ""]
-    for row in (table.header, *table.rows):
+    for row in table.lines:
         for mark, cell in zip("*" + " " * len(row), row):
             lines.append(f"   {mark} - {cell}".rstrip())
     return "\n".join(lines)
