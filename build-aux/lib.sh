@@ -70,6 +70,29 @@ new_files() {
            print $0 "\t" there }'
 }
 
+# mirror: the Debian mirror that this machine uses for its own release.
+mirror() {
+    apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+    awk -v own="$(. /etc/os-release; echo "${VERSION_CODENAME:-}")" \
+        '$2 == "main" && ($1 == own || $1 ~ /^((old)*stable|testing|unstable|sid)$/) { print $3; exit }'
+}
+
+# tests_of BUILD TESTSUITE REGEX: the numbers of the tests of an autotest suite
+# that are in files whose names, without ".at", match REGEX.
+tests_of() {
+    (cd "$1/tests" && sh "$2" --list) |
+    awk -v wanted="^($3)\\\\.at$" '
+        /^ *[0-9]+: / {
+            split($2, at, ":")
+            if (at[1] ~ wanted) {
+                number = $1 + 0
+                if (number != last + 1) printf "%s %d-", last, number
+                last = number
+            }
+        }
+        END { print last }'
+}
+
 # id_of: changes whenever one of the files does whose names it reads.
 id_of() {
     (cd "$top" && xargs -d '\n' sha256sum | sha256sum | cut -d' ' -f1)

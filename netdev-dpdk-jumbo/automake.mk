@@ -5,64 +5,64 @@
 # notice and this notice are preserved.  This file is offered as-is,
 # without warranty of any kind.
 
-lib_libopenvswitch_la_SOURCES += \
-	lib/netdev-dpdk-jumbo/compat.h \
-	lib/netdev-dpdk-jumbo/jumbo-demand.c \
-	lib/netdev-dpdk-jumbo/jumbo-demand.h \
-	lib/netdev-dpdk-jumbo/jumbo-frame.h \
-	lib/netdev-dpdk-jumbo/jumbo-mtu.c \
-	lib/netdev-dpdk-jumbo/jumbo-mtu.h \
-	lib/netdev-dpdk-jumbo/jumbo-path.c \
-	lib/netdev-dpdk-jumbo/jumbo-path.h \
-	lib/netdev-dpdk-jumbo/jumbo-pool.h \
-	lib/netdev-dpdk-jumbo/jumbo-tunnel.c \
-	lib/netdev-dpdk-jumbo/jumbo-tunnel.h
+# One file a line: each line comes with the patch that first uses its file.
+
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/compat.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-demand.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-demand.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-frame.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-mtu.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-mtu.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-path.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-path.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-pool.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-tunnel.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-tunnel.h
 
 if DPDK_NETDEV
-lib_libopenvswitch_la_SOURCES += \
-	lib/netdev-dpdk-jumbo/jumbo-pool.c \
-	lib/netdev-dpdk-jumbo/jumbo-rx.c \
-	lib/netdev-dpdk-jumbo/jumbo-rx.h \
-	lib/netdev-dpdk-jumbo/jumbo-show.c \
-	lib/netdev-dpdk-jumbo/jumbo-show.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-pool.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-rx.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-rx.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-show.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-show.h
 endif
 
-TESTSUITE_AT += \
-	tests/jumbo-mtu.at \
-	tests/jumbo-demand.at \
-	tests/jumbo-pool.at \
-	tests/jumbo-idl.at \
-	tests/jumbo-error.at \
-	tests/jumbo-vsctl.at \
-	tests/jumbo-bridge.at \
-	tests/jumbo-path.at \
-	tests/jumbo-vsctl-show.at
+TESTSUITE_AT += tests/jumbo-mtu.at
+TESTSUITE_AT += tests/jumbo-demand.at
+TESTSUITE_AT += tests/jumbo-pool.at
+TESTSUITE_AT += tests/jumbo-idl.at
+TESTSUITE_AT += tests/jumbo-error.at
+TESTSUITE_AT += tests/jumbo-vsctl.at
+TESTSUITE_AT += tests/jumbo-bridge.at
+TESTSUITE_AT += tests/jumbo-path.at
+TESTSUITE_AT += tests/jumbo-vsctl-show.at
 
-SYSTEM_DPDK_TESTSUITE_AT += \
-	tests/jumbo-macros.at \
-	tests/jumbo-dpdk-show.at \
-	tests/jumbo-dpdk-limits.at \
-	tests/jumbo-dpdk-pool.at \
-	tests/jumbo-dpdk-plan.at \
-	tests/jumbo-dpdk-headroom.at \
-	tests/jumbo-dpdk-keep.at \
-	tests/jumbo-dpdk-oversize.at \
-	tests/jumbo-dpdk-restart.at \
-	tests/jumbo-dpdk-error.at \
-	tests/jumbo-dpdk-bridge.at \
-	tests/jumbo-dpdk-guest.at \
-	tests/jumbo-dpdk-path.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-show.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-limits.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-pool.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-plan.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-headroom.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-keep.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-oversize.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-restart.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-error.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-bridge.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-guest.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-path.at
 
-EXTRA_DIST += tests/fuzz-jumbo.c tests/jumbo-guest.py \
-	tests/jumbo-path.schema.json
+EXTRA_DIST += tests/fuzz-jumbo.c
+EXTRA_DIST += tests/jumbo-guest.py
+EXTRA_DIST += tests/jumbo-path.schema.json
 
-tests_ovstest_SOURCES += \
-	tests/test-jumbo-demand.c \
-	tests/test-jumbo-mtu.c
+tests_ovstest_SOURCES += tests/test-jumbo-demand.c
+tests_ovstest_SOURCES += tests/test-jumbo-mtu.c
 
 if DPDK_NETDEV
 tests_ovstest_SOURCES += tests/test-jumbo-pool.c
+endif
 
+if DPDK_NETDEV
 noinst_DATA += tests/jumbo-inject.so
 endif
 EXTRA_DIST += tests/jumbo-inject.c

@@ -24,6 +24,7 @@
 #include "jumbo-frame.h"
 #include "jumbo-tunnel.h"
 #include "netdev.h"
+#include "netdev-vport.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/shash.h"
@@ -57,19 +58,54 @@ fill_carrier(struct jumbo_hop *hop, const struct netdev_tunnel_config *config)
     netdev_close(carrier);
 }
 
-/* Fills in what 'netdev' tells, but for what mtu_request needs already:
- * 'limits', 'guest_mtu' and 'error'.  'hop' has its 'type'.  The other
- * arguments are those of jumbo_tunnel_overhead(). */
-void
-jumbo_hop_fill(struct jumbo_hop *hop, const struct netdev *netdev,
-               const struct smap *options, int geneve_options_len, bool tagged)
+/* Returns true if packets with a VLAN tag can get to 'hop': a port of its
+ * bridge, one of the 'n' in 'hops', adds tags, and its own doesn't say which
+ * ones it has. */
+static bool
+is_tagged(const struct jumbo_hop *hop, const struct jumbo_hop *hops, size_t n)
 {
+    for (size_t i = 0; hop->tag < 0 && i < n; i++) {
+        if (hops[i].tag > 0 && !strcmp(hops[i].bridge, hop->bridge)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the bridge that the patch port 'netdev' leads to, of the 'n' in
+ * 'hops', or NULL if there is none. */
+static const char *
+find_peer(const struct netdev *netdev, const struct jumbo_hop *hops, size_t n)
+{
+    char *peer_name = netdev_vport_patch_peer(netdev);
+    const char *bridge = NULL;
+
+    for (size_t i = 0; peer_name && !bridge && i < n; i++) {
+        if (!strcmp(hops[i].name, peer_name)) {
+            bridge = hops[i].bridge;
+        }
+    }
+    free(peer_name);
+    return bridge;
+}
+
+/* Fills in 'hop', one of the 'n' in 'hops'. */
+static void
+hop_fill(struct jumbo_hop *hop, const struct jumbo_hop *hops, size_t n)
+{
+    const struct netdev *netdev = hop->netdev;
     const struct netdev_tunnel_config *config
         = netdev_get_tunnel_config(netdev);
     struct netdev_custom_stats stats;
     struct smap status;
 
     netdev_get_mtu(netdev, &hop->mtu);
+    netdev_get_mtu_limits(netdev, &hop->limits);
+    hop->guest_mtu = netdev_get_guest_mtu(netdev);
+    if (hop->request.source != JUMBO_MTU_DEFAULT) {
+        hop->error = netdev_get_mtu_error(netdev, &hop->request);
+    }
+    hop->peer = find_peer(netdev, hops, n);
 
     smap_init(&status);
     if (!netdev_get_status(netdev, &status)) {
@@ -94,8 +130,9 @@ jumbo_hop_fill(struct jumbo_hop *hop, const struct netdev *netdev,
         bool is_ipv6 = (!config->ip_dst_flow
                         && !IN6_IS_ADDR_V4MAPPED(&config->ipv6_dst));
 
-        hop->overhead = jumbo_tunnel_overhead(hop->type, options, is_ipv6,
-                                              geneve_options_len, tagged);
+        hop->overhead = jumbo_tunnel_overhead(hop->type, hop->options, is_ipv6,
+                                              hop->geneve_options_len,
+                                              is_tagged(hop, hops, n));
         fill_carrier(hop, config);
     }
 }
@@ -157,8 +194,8 @@ struct options {
     bool json;
 };
 
-/* Sorts 'hops' and parses the arguments.  Returns false if these are wrong,
- * and has told so. */
+/* Sorts and fills in 'hops', and parses the arguments.  Returns false if these
+ * are wrong, and has told so. */
 static bool
 start(struct unixctl_conn *conn, int argc, const char *argv[],
       struct jumbo_hop *hops, size_t n, struct options *options)
@@ -179,6 +216,9 @@ start(struct unixctl_conn *conn, int argc, const char *argv[],
         }
     }
     qsort(hops, n, sizeof *hops, compare_hops);
+    for (size_t i = 0; i < n; i++) {
+        hop_fill(&hops[i], hops, n);
+    }
     if (!error && options->bridge) {
         size_t n_found;
 

@@ -33,34 +33,35 @@ struct smap;
 struct unixctl_conn;
 
 /* An interface of a bridge, as it is.  Zero or NULL is what it doesn't have or
- * what isn't known.  MTUs and sizes are in bytes.  The strings in 'error' and
- * 'carrier' are owned. */
+ * what isn't known.  MTUs and sizes are in bytes. */
 struct jumbo_hop {
+    /* From the caller. */
     const char *bridge;
     const char *port;           /* A bond's, if the interface is a member. */
     const char *name;
     const char *type;           /* As in the Interface table. */
+    const struct netdev *netdev;
+    const struct smap *options; /* As in the Interface table. */
+    int geneve_options_len;     /* That flows of its bridge can add. */
+    int tag;                    /* The tag that its port adds; -1 if the port
+                                 * has no "tag" column. */
     int64_t bridge_request;     /* "mtu_request" of the bridge. */
     struct jumbo_mtu_request request;
     bool is_ours;               /* Nobody else sets its MTU. */
+
+    /* Filled in here. */
     int mtu;                    /* In force. */
     struct jumbo_mtu_limits limits;
     int guest_mtu;              /* That its guest was given. */
     int buffer_size;            /* Of its mempool. */
     uint64_t rx_drops;          /* Packets that were too large. */
     uint64_t tx_drops;
-    char *error;                /* Why 'request' isn't in force. */
-
+    char *error;                /* Why 'request' isn't in force; owned. */
     int overhead;               /* Of a tunnel's encapsulation. */
-    char *carrier;              /* The device that the tunnel leaves by. */
+    char *carrier;              /* Device that the tunnel leaves by; owned. */
     int carrier_mtu;
-
     const char *peer;           /* Bridge at the other end of a patch port. */
 };
-
-void jumbo_hop_fill(struct jumbo_hop *, const struct netdev *,
-                    const struct smap *options, int geneve_options_len,
-                    bool tagged);
 
 void jumbo_path_show(struct unixctl_conn *, int argc, const char *argv[],
                      struct jumbo_hop *, size_t n);

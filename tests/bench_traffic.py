@@ -12,8 +12,8 @@ from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, Unixctl,
                          refused, values)
 from jumbo_lab import (ETHER_LEN, FCS_LEN, NUMBERED_FILTER, TESTPMD,
                        Capture, Guest, Host, LabError, Process, Vm,
-                       add_address, comes, lost, missing_for_vms,
-                       numbered_frame, run, wait_for)
+                       add_address, comes, free_hugepages_mib, lost,
+                       missing_for_vms, numbered_frame, run, wait_for)
 
 MEMORY_MIB = 4096                  # what the unpatched switch wants
 MTUS = (1500, 2000, 3000, 4000, 6000, 9000, 9710)
@@ -220,6 +220,8 @@ class Forwarding(Part):
 
     key, case = "forwarding", "frame"
     title = "Forwarding, by the size of frames"
+    memory = "pages of 4 kB"
+    hugepages = False
 
     @staticmethod
     def _slices(bench):
@@ -294,7 +296,8 @@ class Forwarding(Part):
                     pmd_seconds(switch.vswitchd.pid))
 
         length, mtu = frame - FCS_LEN, self._mtu(frame)
-        with bench.switch(build, MEMORY_MIB) as (_, switch):
+        with bench.switch(build, MEMORY_MIB,
+                          hugepages=self.hugepages) as (_, switch):
             switch.add_null(1, mtu, ",no-rx=1")   # all the CPU is for p0
             switch.add_null(0, mtu, f",size={length}")
             for port in PORTS:
@@ -328,8 +331,8 @@ class Forwarding(Part):
                     "{:.3f}"))
         return [Table(
             self.title,
-            "net_null0 to net_null1 over one flow, million packets per second "
-            "of a PMD thread's CPU time.  Both switches run at once, their "
+            f"net_null0 to net_null1 over one flow, with {self.memory}; million "
+            "packets per second of a PMD thread's CPU time.  Both switches run at once, their "
             f"PMD threads on one CPU, for {results['slices']} slices of "
             f"{results['seconds']} s; the ratio of a run is the median of its "
             f"slices'.  Medians of {how_many_runs(about)} (smallest to "
@@ -346,6 +349,23 @@ class Forwarding(Part):
         log_ticks(axes, results, "frame", 2)
         axes.set_xlabel("bytes of a frame")
         axes.set_ylabel("million packets/s")
+
+
+class ForwardingHuge(Forwarding):
+    """The same on hugepages, as a switch that is used has them."""
+
+    key = "hugepages"
+    title = "Forwarding on hugepages, by the size of frames"
+    memory = "hugepages"
+    hugepages = True
+
+    def measure(self, bench):
+        needed = MEMORY_MIB * len(bench.builds)
+        there = free_hugepages_mib()
+        if there < needed:
+            raise Skip(f"{needed:,} MiB of free hugepages are needed, and "
+                       f"{there:,} MiB are there")
+        return super().measure(bench)
 
 
 def pmd_seconds(pid):

@@ -20,7 +20,7 @@ import threading
 import time
 
 import jumbo_lab as lab_library
-from jumbo_lab import (CPUS, Lab, LabError, NO_HUGE_EAL, Switch,
+from jumbo_lab import (CPUS, HUGE_EAL, Lab, LabError, NO_HUGE_EAL, Switch,
                        available_memory_mib, run, say, tail)
 
 MB = 1e6                           # as in netdev-dpdk/mempool-show
@@ -42,19 +42,19 @@ class Skip(Exception):
 # The switch.
 
 class PlainSwitch(Switch):
-    """A switch with exactly `memory_mib` of ordinary memory for DPDK.
+    """A switch with exactly `memory_mib` for DPDK, of that kind of memory.
 
-    Never hugepages, however many there are, so that the numbers of two
-    machines can be compared, and never less memory than was asked for.
+    It doesn't depend on how many hugepages there are, so that the numbers of
+    two machines can be compared, and it is never less than was asked for.
     """
 
-    def __init__(self, lab, root, memory_mib, eal):
-        self._exact = memory_mib, f"{NO_HUGE_EAL} -m {memory_mib} {eal}"
+    def __init__(self, lab, root, memory_mib, eal, hugepages):
+        self._exact = memory_mib, hugepages, (
+            f"{HUGE_EAL if hugepages else NO_HUGE_EAL} -m {memory_mib} {eal}")
         super().__init__(lab, root)
 
     def _start(self, other_config):
-        self.hugepages = False
-        self.memory_mib, self.eal = self._exact
+        self.memory_mib, self.hugepages, self.eal = self._exact
         super()._start(other_config)
 
 
@@ -245,15 +245,17 @@ class Bench:
             f"{minutes:>3}:{seconds:02} left  {text}")
 
     @contextlib.contextmanager
-    def switch(self, build, memory_mib, eal=""):
+    def switch(self, build, memory_mib, eal="", hugepages=False):
         """A lab and a running switch with bridge br0, for the "with"."""
-        needed, there = memory_mib + SPARE_MIB, available_memory_mib()
+        needed, there = SPARE_MIB, available_memory_mib()
+        if not hugepages:
+            needed += memory_mib
         if there < needed:
             raise Skip(f"the {build} switch needs {needed:,} MiB of memory "
                        f"here, and {there:,} MiB are available")
         root = self.roots[build]
         with Lab(echo=say) as lab:
-            switch = PlainSwitch(lab, root, memory_mib, eal)
+            switch = PlainSwitch(lab, root, memory_mib, eal, hugepages)
             commands = switch.appctl("list-commands").stdout
             if (PATCHED_ONLY in commands) != (build == PATCHED):
                 raise LabError(f"{root} is not the {build} switch: "
@@ -496,7 +498,7 @@ def about_lines(about):
     return [
         ("Command", about["command"]),
         ("Machine", f"{where['cpu']}, {where['cpus']} CPUs, "
-         f"{where['memory_mib']:,} MiB, no hugepages used"),
+         f"{where['memory_mib']:,} MiB"),
         ("System", f"{where['system']}, kernel {where['kernel']}"),
         *((build.capitalize(), "OVS {ovs} with DPDK {dpdk}".format(
             **about["versions"][build])) for build in about["builds"]),
