@@ -388,10 +388,12 @@ def how_many_runs(about):
     return plural(about["runs"], "run")
 
 
-def plot(axes, results, about, quantity, x, scale=1, label="{:,.1f}"):
+def plot(axes, results, about, quantity, x, scale=1, label="{:,.1f}",
+         log=False):
     """Plots the medians of a quantity against a case, with their spread.
 
-    Linear from zero: on a logarithmic scale the differences look small.
+    Linear from zero, unless log: on a logarithmic scale the differences look
+    small.
     """
     spreads = {}                       # {(case, build): Spread}
     for case in dict.fromkeys(row[x] for row in results["rows"]):
@@ -399,6 +401,7 @@ def plot(axes, results, about, quantity, x, scale=1, label="{:,.1f}"):
             found = values(results["rows"], build, quantity, **{x: case})
             if found:
                 spreads[case, build] = Spread([v * scale for v in found])
+    top = max(one.high for one in spreads.values())
     for build in about["builds"]:
         points = {case: spread for (case, of), spread in spreads.items()
                   if of == build}
@@ -410,12 +413,17 @@ def plot(axes, results, about, quantity, x, scale=1, label="{:,.1f}"):
             label=build)
         for case, spread in points.items():
             above = spread.median >= max(
-                one.median for (at, _), one in spreads.items() if at == case)
+                one.median for (at, _), one in spreads.items() if at == case
+            ) or (not log and spread.median < top / 10)
             axes.annotate(label.format(spread.median), (case, spread.median),
                           color=COLORS[build], textcoords="offset points",
                           ha="center", fontsize=8,
                           xytext=(0, 8 if above else -14))
-    axes.set_ylim(0, 1.15 * max(one.high for one in spreads.values()))
+    if log:
+        axes.set_yscale("log")
+        axes.set_ylim(min(one.low for one in spreads.values()) / 2, 2 * top)
+    else:
+        axes.set_ylim(0, 1.15 * top)
     axes.margins(x=0.07)
 
 
@@ -423,7 +431,7 @@ def log_ticks(axes, results, x, base):
     """Makes the x axis logarithmic, with a tick for each case."""
     cases = sorted({row[x] for row in results["rows"]})
     axes.set_xscale("log", base=base)
-    axes.set_xticks(cases, (f"{case:,}" for case in cases))
+    axes.set_xticks(cases, (f"{case:,}" for case in cases), fontsize=8)
     axes.minorticks_off()
 
 
