@@ -60,9 +60,6 @@ tests_ovstest_SOURCES += tests/test-jumbo-mtu.c
 
 if DPDK_NETDEV
 tests_ovstest_SOURCES += tests/test-jumbo-pool.c
-endif
-
-if DPDK_NETDEV
 noinst_DATA += tests/jumbo-inject.so
 endif
 EXTRA_DIST += tests/jumbo-inject.c

@@ -331,14 +331,15 @@ class Forwarding(Part):
                     "{:.3f}"))
         return [Table(
             self.title,
-            f"net_null0 to net_null1 over one flow, with {self.memory}; million "
-            "packets per second of a PMD thread's CPU time.  Both switches run at once, their "
-            f"PMD threads on one CPU, for {results['slices']} slices of "
-            f"{results['seconds']} s; the ratio of a run is the median of its "
-            f"slices'.  Medians of {how_many_runs(about)} (smallest to "
-            "largest).  Frames are counted with their 4 bytes of FCS, which "
-            "net_null and OVS leave out.  The ports' MTU is 1500, or 9000 for "
-            "the largest frames.", header(about, "bytes"), lines)]
+            f"net_null0 to net_null1 over one flow, with {self.memory}; "
+            "million packets per second of a PMD thread's CPU time.  Both "
+            "switches run at once, their PMD threads on one CPU, for "
+            f"{results['slices']} slices of {results['seconds']} s; the ratio "
+            "of a run is the median of its slices'.  Medians of "
+            f"{how_many_runs(about)} (smallest to largest).  Frames are "
+            "counted with their 4 bytes of FCS, which net_null and OVS leave "
+            "out.  The ports' MTU is 1500, or 9000 for the largest frames.",
+            header(about, "bytes"), lines)]
 
     def draw(self, axes, results, about):
         rows = [{**row, "packets_per_second":
