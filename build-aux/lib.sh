@@ -70,6 +70,16 @@ new_files() {
            print $0 "\t" there }'
 }
 
+# suites_of BASE: the Debian suites that package it, in the order to try.
+suites_of() {
+    awk -v base="$1" '$1 == base { $1 = ""; print }' "$top/build-aux/bases"
+}
+
+# suite_of BASE: the first of them.
+suite_of() {
+    suites_of "$1" | awk '{ print $1 }'
+}
+
 # mirror: the Debian mirror that this machine uses for its own release.
 mirror() {
     apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
@@ -91,6 +101,17 @@ tests_of() {
             }
         }
         END { print last }'
+}
+
+# run_tests BUILD TESTSUITE REGEX: runs these tests, if there are any, and once
+# more those that fail.  Not as "make check-dpdk", one at a time: ours on DPDK
+# ports have a network namespace each.
+run_tests() {
+    local build=$1 script=$2 numbers
+    numbers=$(tests_of "$@")
+    [ "$numbers" ] || return 0
+    set -- sh "$script" -C "$build/tests" AUTOTEST_PATH=utilities:vswitchd:ovsdb:vtep:tests
+    "$@" -j3 $numbers || "$@" --recheck
 }
 
 # id_of: changes whenever one of the files does whose names it reads.
