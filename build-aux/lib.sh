@@ -15,6 +15,9 @@ say() {
 # The makes that scripts start are parallel of their own accord.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
+# Building from a tarball needs no git, all else does.
+have_git=$(command -v git || :)
+
 # git as if the user had configured nothing: the same commits on every machine.
 unset $(command git rev-parse --local-env-vars 2>/dev/null) || :
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TEMPLATE_DIR=
@@ -56,6 +59,11 @@ kept() {
 # patches_of BASE: the patches that its series names, in order.
 patches_of() {
     sed 's/#.*//' "$top/patches/$1/series" | awk 'NF { print $1 }'
+}
+
+# mails_of WORK: the mails for upstream, without the cover letter, in order.
+mails_of() {
+    find "$1/series" -name '*.patch' ! -name '0000-*' | LC_ALL=C sort
 }
 
 # new_files: the files that are copied into OVS as they are, each as
@@ -103,10 +111,15 @@ tests_of() {
         END { print last }'
 }
 
-# run_tests BUILD TESTSUITE REGEX: runs these tests, if there are any, and once
-# more those that fail.  Not as "make check-dpdk", one at a time: ours on DPDK
-# ports have a network namespace each.
-run_tests() {
+# run_units BUILD TESTSUITE REGEX: runs these tests of "make check", and once
+# more those that fail.  They wait more than they compute.
+run_units() {
+    make -j"$(nproc)" -C "$1" check RECHECK=yes TESTSUITEFLAGS="-j$((4 * $(nproc))) $(tests_of "$@")"
+}
+
+# run_dpdk BUILD TESTSUITE REGEX: the same for tests on DPDK ports.  Not as
+# "make check-dpdk", one at a time: ours have a network namespace each.
+run_dpdk() {
     local build=$1 script=$2 numbers
     numbers=$(tests_of "$@")
     [ "$numbers" ] || return 0
@@ -130,9 +143,10 @@ series_id() {
 }
 
 # tree_id TREE: changes whenever a file of the git tree TREE does, committed or
-# not; its build products don't count.
+# not; its build products don't count.  Without git, it always changes.
 tree_id() {
     local index
+    [ "$have_git" ] || { date +%s%N; return; }
     index=$(mktemp)
     cp "$(git -C "$1" rev-parse --git-dir | sed "s,^[^/],$1/&,")/index" "$index"
     GIT_INDEX_FILE=$index git -C "$1" add -A

@@ -72,15 +72,9 @@ static const int jumbo_buffer_sizes[] = {
     2048, 4096, 10240, 16384, 32768, JUMBO_MAX_BUFFER
 };
 
-/* Length of an untagged frame of MTU 'mtu', with its CRC. */
-#define MTU_TO_FRAME_LEN(mtu) ((mtu) + JUMBO_L2_LEN)
-
 /* Length, without CRC, of the longest packet that a port of MTU 'mtu' passes:
  * one with all tags.  OVS counts no CRC. */
 #define MTU_TO_MAX_PACKET_LEN(mtu) ((mtu) + JUMBO_MAX_L2_LEN - JUMBO_CRC_LEN)
-
-/* The MTU whose untagged frame has 'frame_len' bytes. */
-#define FRAME_LEN_TO_MTU(frame_len) ((frame_len) - JUMBO_L2_LEN)
 
 /* Returns the largest MTU for whose frames a buffer of 'size' is enough. */
 static inline int

@@ -669,13 +669,12 @@ out:
 }
 
 /* To be called when 'port' has got what it prepared for last.  What it had
- * before is released. */
+ * before is released, but not swept at once: it may want it back. */
 void
 jumbo_port_commit(struct jumbo_port *port)
 {
     ovs_mutex_lock(&mutex);
     port->now = port->next;
-    sweep();
     ovs_mutex_unlock(&mutex);
 }
 

@@ -134,7 +134,6 @@ pools_to_json(const struct jumbo_pool_info *infos, size_t n)
     return pools;
 }
 
-/* Takes over 'json'. */
 /* Plans. */
 
 /* Returns the bytes that 'infos' are missing on 'memory_node'. */

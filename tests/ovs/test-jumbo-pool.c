@@ -761,8 +761,10 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct jumbo_needs needs = needs_of(128, 2, 512, 1024);
     struct jumbo_needs own_needs = needs_of(128, 1, 128, 0);
     struct rte_mempool *a, *b, *c, *d;
+    struct jumbo_needs needs_512;
     struct memory start, memory;
     uint32_t size;
+    char *name;
 
     start_dpdk(64);
     start = memory_now();
@@ -796,11 +798,19 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     memory = memory_now();
     ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
 
-    /* One pool after the other. */
-    prepare_and_commit(&ports[5], needs_of(512, 0, 0, 0));
+    /* One pool after the other, which it can have back until it is swept. */
+    needs_512 = needs_of(512, 0, 0, 0);
+    name = xstrdup(prepare_and_commit(&ports[5], needs_512)->name);
     ovs_assert(memory_now().free < memory.free);
     ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
+    ovs_assert(!strcmp(prepare_and_commit(&ports[5], needs_512)->name, name));
+    ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
+    jumbo_pool_sweep();
     ovs_assert(memory_is(memory));
+    ovs_assert(strcmp(prepare_and_commit(&ports[5], needs_512)->name, name));
+    ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
+    jumbo_pool_sweep();
+    free(name);
 
     /* What it has. */
     ovs_assert(prepare(&ports[1], needs) == a);
