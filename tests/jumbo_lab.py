@@ -513,7 +513,7 @@ class Switch:
     def add_port(self, bridge, port, *settings, **how):
         """Adds a port; raises LabError if the switch reports an error."""
         self.vsctl("add-port", bridge, port, "--", "set", "Interface", port,
-                   *settings, **how)       # its status is 0 in any case
+                   *settings, **how)       # before 4.0 its status is always 0
         error = self.get("Interface", port, "error")
         if error:
             raise LabError(f"Port {port}: {error}." + tail(self.log))
