@@ -88,6 +88,11 @@ suite_of() {
     suites_of "$1" | awk '{ print $1 }'
 }
 
+# debian_dir SUITE[-PURPOSE]: where "in-debian" has that system.
+debian_dir() {
+    echo "$top/_build/debian/$1"
+}
+
 # mirror: the Debian mirror that this machine uses for its own release.
 mirror() {
     apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
