@@ -54,6 +54,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-path.at
 EXTRA_DIST += tests/fuzz-jumbo.c
 EXTRA_DIST += tests/jumbo-guest.py
 EXTRA_DIST += tests/jumbo-path.schema.json
+EXTRA_DIST += tests/jumbo-relay.py
 
 tests_ovstest_SOURCES += tests/test-jumbo-demand.c
 tests_ovstest_SOURCES += tests/test-jumbo-mtu.c

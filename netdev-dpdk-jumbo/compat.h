@@ -25,7 +25,8 @@
 #include <rte_version.h>
 #endif
 
-#include "compiler.h"
+#include "dp-packet.h"
+#include "openvswitch/compiler.h"
 #include "openvswitch/json.h"
 #include "unixctl.h"
 #include "util.h"
@@ -46,7 +47,7 @@ rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
 static inline bool
 mbuf_is_tso(const struct rte_mbuf *mbuf)
 {
-#if __has_include("dpif-offload.h")
+#ifdef DP_PACKET_OL_SHIFT_COUNT /* Open vSwitch 4.0, in dp-packet.h. */
     return mbuf->tso_segsz;
 #else
     return mbuf->ol_flags & RTE_MBUF_F_TX_TCP_SEG;
@@ -54,9 +55,9 @@ mbuf_is_tso(const struct rte_mbuf *mbuf)
 }
 #endif /* DPDK_NETDEV */
 
-/* "ovs-appctl --format=json" is younger than Open vSwitch 3.1, as is that
- * header file. */
-#if __has_include("cooperative-multitasking.h")
+/* "ovs-appctl --format=json" is younger than Open vSwitch 3.1, as is this
+ * macro of openvswitch/compiler.h. */
+#ifdef OVS_RETURNS_NONNULL
 static inline bool
 unixctl_wants_json(struct unixctl_conn *conn)
 {
