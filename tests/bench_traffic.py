@@ -311,12 +311,22 @@ class Forwarding(Part):
 
     @staticmethod
     def _check_length(switch, length):
-        """Raises LabError unless the flow's packets have that length."""
-        flow = switch.ofctl("dump-flows", "br0").stdout
-        packets, size = (int(re.search(rf"{what}=(\d+)", flow)[1])
-                         for what in ("n_packets", "n_bytes"))
-        if not packets or size != packets * length:
-            raise LabError(f"Not packets of {length} bytes: {flow.strip()}")
+        """Raises LabError unless the flow's packets have that length.
+
+        OVS reads a datapath flow's packets and bytes one after the other
+        while its PMD thread counts on, so they differ by some packets.
+        """
+        def counted():
+            flow = switch.ofctl("dump-flows", "br0").stdout
+            counts = [int(re.search(rf"{what}=(\d+)", flow)[1])
+                      for what in ("n_packets", "n_bytes")]
+            return counts if all(counts) else None
+
+        packets, size = wait_for("the flow's statistics", counted, 10,
+                                 switch.log)
+        if round(size / packets) != length:
+            raise LabError(f"Not packets of {length} bytes: {packets} packets "
+                           f"have {size} bytes.")
 
     def tables(self, results, about):
         lines = []
