@@ -350,7 +350,8 @@ memory_node(int numa_id)
 #define NODE_DIR "/sys/devices/system/node/node"
 
 /* Returns the bytes of memory node 'numa_id' that are free for mbufs: what
- * DPDK has, and the hugepages that it can get from the system. */
+ * DPDK has, and the hugepages that it can get from the system, also those that
+ * dpdk-socket-limit forbids: DPDK doesn't tell its limit. */
 static size_t
 free_memory(int numa_id)
 {
@@ -534,7 +535,8 @@ shortage(int numa_id)
     return xasprintf("%.1f MB of memory for mbufs are needed on NUMA node %d, "
                      "where %.1f MB are free%s", needed / 1e6, numa_id,
                      free_ / 1e6,
-                     free_ >= needed ? ", but in too small pieces" : "");
+                     free_ >= needed ? ", but in too small pieces or "
+                                       "beyond dpdk-socket-limit" : "");
 }
 
 /* Makes every pool as large as its demand.  Returns 0 if successful, otherwise
