@@ -16,6 +16,7 @@ usage: ./boot.sh [COMMAND [--base=BASE] [-- MAKE-ARGUMENT...]]
   check           build, then run the tests
   build           build the patched Open vSwitch in _build/BASE/root
   bench           measure it against the unpatched one (as root, long)
+  deb             make Debian packages of it in _build/BASE/deb (as root)
   series          write the patches as mails in _build/BASE/series
   check-upstream  compare OVS's whole testsuite, patched and unpatched (long)
   (none)          only generate ./configure
@@ -46,7 +47,7 @@ while [ $# -gt 0 ]; do
 done
 case $command in
 build) target=all ;;
-demo | check | bench | series | check-upstream) target=$command ;;
+demo | check | bench | deb | series | check-upstream) target=$command ;;
 "") [ ! "$base" ] && [ $# = 0 ] || wrong "without a command there is nothing to give options to" ;;
 *) wrong "unknown command \"$command\"" ;;
 esac
@@ -90,10 +91,12 @@ Install them (as root), then run this again:
     logged "installing $missing" "$top/_build/packages.log" install $missing
 fi
 case $command in
-demo | bench)
-    [ "$(id -u)" = 0 ] ||
-        die "$command needs root, for network namespaces: sudo ./boot.sh $command" ;;
+demo | bench) root_for="network namespaces" ;;
+deb) root_for="debootstrap and chroot" ;;
+*) root_for= ;;
 esac
+[ ! "$root_for" ] || [ "$(id -u)" = 0 ] ||
+    die "$command needs root, for $root_for: sudo ./boot.sh $command"
 [ "$command" != check ] || [ "$(id -u)" = 0 ] ||
     echo "boot.sh: not root: the tests that need network namespaces will be skipped" >&2
 
