@@ -25,11 +25,13 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 
 #include "dp-packet.h"
 #include "jumbo-demand.h"
 #include "jumbo-frame.h"
+#include "netdev-provider.h"
 #include "openvswitch/vlog.h"
 #include "ovs-thread.h"
 #include "util.h"
@@ -41,9 +43,9 @@ VLOG_DEFINE_THIS_MODULE(jumbo_pool);
 #define CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
 
 /* The ring of a pool has its size once and for all, 8 bytes for each mbuf that
- * the pool can ever have: room for 4 times what it needs at first, and for no
- * fewer than these. */
-#define MIN_CEILING (1u << 18)
+ * the pool can ever have.  One that grows in place has room for 4 times what it
+ * needs at first, and for no fewer than these. */
+#define MIN_RING (1u << 18)
 
 /* Memory is reserved in as few pieces as there are to be had, down to pieces
  * for this number of mbufs. */
@@ -55,10 +57,11 @@ struct jumbo_pool {
     int buffer_size;                /* In bytes, without headroom. */
     const struct jumbo_port *owner; /* The only port that it is for, or NULL if
                                      * it is shared.  Not dereferenced. */
+    enum jumbo_growth growth;
     struct rte_mempool *mp;
     rte_mempool_populate_obj_cb_t *add_elem; /* DPDK's own. */
-    size_t size;                    /* Bytes of memory for mbufs. */
     bool imagined;                  /* Only to calculate with. */
+    bool replaced;                  /* By another pool, for the same ports. */
 };
 
 /* Memory for mbufs that a pool doesn't have yet. */
@@ -82,6 +85,7 @@ static unsigned int headroom OVS_GUARDED_BY(mutex);
 
 /* Mempool operations: those of the ring, but for populating. */
 
+#define RING_OPS_NAME "ring_mp_mc"
 #define OPS_NAME "ovs_jumbo"
 
 /* DPDK adds memory to a pool, and mbufs to its ring, in one step.  Here it
@@ -109,7 +113,7 @@ register_ops(void)
     for (uint32_t i = 0; !registered && i < rte_mempool_ops_table.num_ops;
          i++) {
         ops = *rte_mempool_get_ops(i);
-        if (!strcmp(ops.name, "ring_mp_mc")) {
+        if (!strcmp(ops.name, RING_OPS_NAME)) {
             ovs_strlcpy(ops.name, OPS_NAME, sizeof ops.name);
             ops.populate = populate;
             registered = rte_mempool_register_ops(&ops) >= 0;
@@ -119,14 +123,49 @@ register_ops(void)
     return registered ? 0 : ENOTSUP;
 }
 
+/* Returns how the pool of a port can grow whose device has 'driver', or that
+ * has no device if that is NULL.  'driver' is the name in rte_eth_dev_info. */
+enum jumbo_growth
+jumbo_growth_for(const char *driver)
+{
+    /* These drivers register the memory of a mempool when a port starts, or
+     * when the mempool is complete, and receive into nothing else (mlx5_rx.h,
+     * mlx5_rx_addr2mr(); sfc_nic_dma.c, sfc_mempool_event_cb()). */
+    static const char *const by_restart[] = {
+        "mlx5_pci", "mlx5_auxiliary", "net_sfc_efx"
+    };
+
+    if (driver) {
+        /* It does so, too, but doesn't release a receive queue's socket before
+         * it opens the next one (rte_eth_af_xdp.c, eth_rx_queue_setup()). */
+        if (!strcmp(driver, "net_af_xdp")) {
+            return JUMBO_GROW_NEVER;
+        }
+        for (int i = 0; i < ARRAY_SIZE(by_restart); i++) {
+            if (!strcmp(driver, by_restart[i])) {
+                return JUMBO_GROW_BY_RESTART;
+            }
+        }
+    }
+
+    /* Mempools of the machine's hardware, which its ports may insist on, or
+     * that the user chose. */
+    return strcmp(rte_mbuf_best_mempool_ops(), RING_OPS_NAME)
+           ? JUMBO_GROW_BY_RESTART : JUMBO_GROW_IN_PLACE;
+}
+
 /* Demand. */
 
 static bool
 needs_pool(const struct jumbo_needs *needs, const struct jumbo_port *port,
            const struct jumbo_pool *pool)
 {
+    if (pool->replaced) {
+        return port->pool == pool || port->next_pool == pool;
+    }
     return needs->buffer_size == pool->buffer_size
            && needs->numa_id == pool->numa_id
+           && needs->growth == pool->growth
            && (needs->own_pool ? port : NULL) == pool->owner;
 }
 
@@ -191,6 +230,19 @@ mbufs_size(const struct jumbo_pool *pool, uint32_t n, size_t *align)
     }
     return rte_mempool_op_calc_mem_size_default(
         mp, n, page ? rte_bsf64(page) : 0, &min_chunk, align);
+}
+
+/* Returns the bytes of memory that 'mp' has for mbufs. */
+static size_t
+pool_size(const struct rte_mempool *mp)
+{
+    const struct rte_mempool_memhdr *memhdr;
+    size_t size = 0;
+
+    STAILQ_FOREACH (memhdr, &mp->mem_list, next) {
+        size += memhdr->len;
+    }
+    return size;
 }
 
 static void
@@ -292,7 +344,6 @@ chunk_populate(struct chunk *chunk)
             pool->mp, 0, target - pool->mp->populated_size, start, iova, len,
             init_mbuf, pool);
     }
-    pool->size += chunk->size;
     chunk->memory = NULL;
     return pool->mp->populated_size >= target ? 0 : ENOMEM;
 }
@@ -399,9 +450,13 @@ static void
 pool_destroy(struct jumbo_pool *pool)
     OVS_REQUIRES(mutex)
 {
-    VLOG_INFO("Freeing mempool \"%s\"", pool->mp->name);
     ovs_list_remove(&pool->node);
-    rte_mempool_free(pool->mp);
+    if (pool->imagined) {
+        free(pool->mp);
+    } else {
+        VLOG_INFO("Freeing mempool \"%s\"", pool->mp->name);
+        rte_mempool_free(pool->mp);
+    }
     free(pool);
 }
 
@@ -414,52 +469,131 @@ mbuf_size(int buffer_size)
                     + buffer_size, RTE_CACHE_LINE_SIZE);
 }
 
-/* Returns a new pool, still without mbufs, for 'port' to receive into.
- * Returns NULL and sets rte_errno if that fails. */
-static struct jumbo_pool *
-pool_create(const struct jumbo_port *port, const struct jumbo_needs *needs)
+static void
+log_size(const struct jumbo_pool *pool)
+{
+    VLOG_INFO("Mempool \"%s\" has %"PRIu32" mbufs now", pool->mp->name,
+              pool->mp->populated_size);
+}
+
+/* Returns the number of mbufs that there must be room for in a new pool that
+ * needs 'n' at first.  What doesn't grow in place has as many: enough for ports
+ * to restart seldom, or never. */
+static uint64_t
+capacity(enum jumbo_growth growth, uint64_t n)
+{
+    switch (growth) {
+    case JUMBO_GROW_IN_PLACE: return MAX(MIN_RING, ROUND_UP_POW2(4 * n)) - 1;
+    case JUMBO_GROW_BY_RESTART: return n + n / 2;
+    case JUMBO_GROW_NEVER: return 4 * n;
+    default: OVS_NOT_REACHED();
+    }
+}
+
+/* Adds to the pools one that isn't there, to calculate with. */
+static void
+pool_imagine(const struct jumbo_port *port)
     OVS_REQUIRES(mutex)
 {
-    static unsigned int serial;
-    size_t size = mbuf_size(needs->buffer_size);
-    struct rte_pktmbuf_pool_private priv = {
-        .mbuf_data_room_size = needs->buffer_size + RTE_PKTMBUF_HEADROOM,
-        .mbuf_priv_size = size - sizeof(struct rte_mbuf)
-                          - needs->buffer_size - RTE_PKTMBUF_HEADROOM,
-    };
+    const struct jumbo_needs *needs = &port->next;
+    struct rte_mempool *mp = xzalloc(sizeof *mp);
     struct jumbo_pool *pool = xzalloc(sizeof *pool);
-    char name[RTE_MEMPOOL_NAMESIZE];
-    unsigned int ceiling;
-    int error;
+    struct rte_mempool_objsz size;
+
+    rte_mempool_calc_obj_size(mbuf_size(needs->buffer_size), 0, &size);
+    mp->header_size = size.header_size;
+    mp->elt_size = size.elt_size;
+    mp->trailer_size = size.trailer_size;
+    mp->socket_id = needs->numa_id;
 
     pool->numa_id = needs->numa_id;
     pool->buffer_size = needs->buffer_size;
     pool->owner = needs->own_pool ? port : NULL;
+    pool->growth = needs->growth;
+    pool->mp = mp;
+    pool->imagined = true;
+    ovs_list_push_back(&all_pools, &pool->node);
+}
 
-    ceiling = MAX(MIN_CEILING,
-                  ROUND_UP_POW2(4 * pool_demand(pool).total)) - 1;
+static void
+init_packet(struct rte_mempool *mp OVS_UNUSED, void *aux OVS_UNUSED,
+            void *mbuf, unsigned int i OVS_UNUSED)
+{
+    dp_packet_init_dpdk(mbuf);
+}
 
+/* Returns a new pool, still without mbufs, that can grow to 'n' of them in
+ * place.  Returns NULL and sets rte_errno if that fails. */
+static struct rte_mempool *
+create_empty(const char *name, struct jumbo_pool *pool, uint32_t n,
+             struct rte_pktmbuf_pool_private *priv)
+    OVS_REQUIRES(mutex)
+{
+    int error = register_ops();
+    struct rte_mempool *mp;
+
+    if (error) {
+        rte_errno = error;
+        return NULL;
+    }
+    mp = rte_mempool_create_empty(name, n, mbuf_size(pool->buffer_size),
+                                  CACHE_SIZE, sizeof *priv, pool->numa_id, 0);
+    if (!mp) {
+        return NULL;
+    }
+    rte_mempool_set_ops_byname(mp, OPS_NAME, pool);
+    rte_pktmbuf_pool_init(mp, priv);
+
+    /* This is how to have the ring already now. */
+    error = rte_mempool_populate_iova(mp, NULL, RTE_BAD_IOVA, 0, NULL, NULL);
+    if (error < 0) {
+        rte_mempool_free(mp);
+        rte_errno = -error;
+        return NULL;
+    }
+    return mp;
+}
+
+/* Returns a new pool in place of 'old', which needs 'n' mbufs at first.  It has
+ * them, and all that it can have, unless it can grow in place: then it is still
+ * without mbufs.  Returns NULL and sets rte_errno if that fails. */
+static struct jumbo_pool *
+pool_create(const struct jumbo_pool *old, uint64_t n)
+    OVS_REQUIRES(mutex)
+{
+    static unsigned int serial;
+    struct rte_pktmbuf_pool_private priv = {
+        .mbuf_data_room_size = old->buffer_size + RTE_PKTMBUF_HEADROOM,
+        .mbuf_priv_size = mbuf_size(old->buffer_size) - sizeof(struct rte_mbuf)
+                          - old->buffer_size - RTE_PKTMBUF_HEADROOM,
+    };
+    struct jumbo_pool *pool = xzalloc(sizeof *pool);
+    char name[RTE_MEMPOOL_NAMESIZE];
+
+    pool->numa_id = old->numa_id;
+    pool->buffer_size = old->buffer_size;
+    pool->owner = old->owner;
+    pool->growth = old->growth;
+
+    n = capacity(pool->growth, n);
     snprintf(name, sizeof name, "ovs%d-%d-%u", pool->numa_id,
              pool->buffer_size, serial++);
-    pool->mp = rte_mempool_create_empty(name, ceiling, size, CACHE_SIZE,
-                                        sizeof priv, pool->numa_id, 0);
+    if (pool->growth == JUMBO_GROW_IN_PLACE) {
+        pool->mp = create_empty(name, pool, n, &priv);
+    } else {
+        pool->mp = rte_pktmbuf_pool_create(name, n, CACHE_SIZE,
+                                           priv.mbuf_priv_size,
+                                           priv.mbuf_data_room_size,
+                                           pool->numa_id);
+        if (pool->mp) {
+            rte_mempool_obj_iter(pool->mp, init_packet, NULL);
+            log_size(pool);
+        }
+    }
     if (!pool->mp) {
         free(pool);
         return NULL;
     }
-    rte_mempool_set_ops_byname(pool->mp, OPS_NAME, pool);
-    rte_pktmbuf_pool_init(pool->mp, &priv);
-
-    /* This is how to have the ring already now. */
-    error = rte_mempool_populate_iova(pool->mp, NULL, RTE_BAD_IOVA, 0, NULL,
-                                      NULL);
-    if (error < 0) {
-        rte_mempool_free(pool->mp);
-        free(pool);
-        rte_errno = -error;
-        return NULL;
-    }
-    ovs_list_push_back(&all_pools, &pool->node);
     return pool;
 }
 
@@ -470,7 +604,7 @@ pool_find(const struct jumbo_port *port, const struct jumbo_needs *needs)
     struct jumbo_pool *pool;
 
     LIST_FOR_EACH (pool, node, &all_pools) {
-        if (needs_pool(needs, port, pool)) {
+        if (!pool->replaced && needs_pool(needs, port, pool)) {
             return pool;
         }
     }
@@ -489,20 +623,43 @@ sweep(void)
 
     LIST_FOR_EACH_SAFE (pool, node, &all_pools) {
         if (!pool_is_needed(pool)
-            && rte_mempool_avail_count(pool->mp) == pool->mp->populated_size) {
+            && (pool->imagined || rte_mempool_avail_count(pool->mp)
+                                  == pool->mp->populated_size)) {
             pool_destroy(pool);
         }
     }
 }
 
-/* Returns the number of mbufs that 'pool' must have in addition. */
+/* Returns the number of mbufs that 'pool' must have in addition, or all those
+ * of the one that must replace it.  What doesn't grow in place uses its headroom
+ * up first. */
 static uint64_t
 pool_missing(const struct jumbo_pool *pool)
     OVS_REQUIRES(mutex)
 {
-    uint64_t n = pool_is_needed(pool) ? pool_demand(pool).total : 0;
+    const struct rte_mempool *mp = pool->mp;
+    struct jumbo_demand demand;
 
-    return n > pool->mp->populated_size ? n - pool->mp->populated_size : 0;
+    if (pool->replaced || !pool_is_needed(pool)) {
+        return 0;
+    }
+    demand = pool_demand(pool);
+    if (pool->growth == JUMBO_GROW_IN_PLACE) {
+        return demand.total <= mp->populated_size ? 0
+               : demand.total <= mp->size ? demand.total - mp->populated_size
+               : demand.total;
+    }
+    return demand.total - demand.terms[JUMBO_DEMAND_HEADROOM] <= mp->size
+           ? 0 : capacity(pool->growth, demand.total);
+}
+
+/* Returns true if 'pool' is too small, and nothing can be done about it. */
+static bool
+pool_is_full(const struct jumbo_pool *pool)
+    OVS_REQUIRES(mutex)
+{
+    return pool->growth == JUMBO_GROW_NEVER && !pool->imagined
+           && pool_missing(pool);
 }
 
 /* Returns the bytes that are missing on memory node 'numa_id'. */
@@ -539,26 +696,47 @@ shortage(int numa_id)
                                        "beyond dpdk-socket-limit" : "");
 }
 
-/* Makes every pool as large as its demand.  Returns 0 if successful, otherwise
- * a positive errno value and, in '*errorp', a message for the user, which the
- * caller must free.  Then no pool has changed. */
+/* Reserves memory for the mbufs that 'pool' is missing, as 'chunks' to populate
+ * it with, or as one of the 'new_pools', which replaces it, or both.  Returns 0
+ * if successful, otherwise a positive errno value. */
+static int
+pool_reserve(struct jumbo_pool *pool, struct ovs_list *chunks,
+             struct ovs_list *new_pools)
+    OVS_REQUIRES(mutex)
+{
+    uint64_t missing = pool_missing(pool);
+
+    if (missing > pool->mp->size - pool->mp->populated_size) {
+        pool = pool_create(pool, pool_demand(pool).total);
+        if (!pool) {
+            return rte_errno;
+        }
+        ovs_list_push_back(new_pools, &pool->node);
+        missing -= pool->mp->populated_size;
+    }
+    return chunks_reserve(pool, missing, chunks);
+}
+
+/* Makes every pool as large as its demand, or has a larger one replace it,
+ * which its ports don't use before they are started again.  Returns 0 if
+ * successful, otherwise a positive errno value and, in '*errorp', a message for
+ * the user, which the caller must free.  Then no pool has changed. */
 static int
 grow(char **errorp)
     OVS_REQUIRES(mutex)
 {
     struct ovs_list chunks = OVS_LIST_INITIALIZER(&chunks);
+    struct ovs_list new_pools = OVS_LIST_INITIALIZER(&new_pools);
     struct jumbo_pool *pool, *short_pool = NULL;
     struct chunk *chunk;
     int error = 0;
 
     /* Don't try in vain: DPDK clears what is given back to it. */
     LIST_FOR_EACH (pool, node, &all_pools) {
-        uint64_t n = pool_missing(pool);
-
-        if (n > pool->mp->size - pool->mp->populated_size) {
+        if (pool_is_full(pool)) {
             *errorp = xasprintf("%"PRIu64" mbufs are needed, but the mempool "
                                 "for buffers of %d bytes can't have more than "
-                                "%"PRIu32, pool->mp->populated_size + n,
+                                "%"PRIu32, pool_demand(pool).total,
                                 pool->buffer_size, pool->mp->size);
             return ENOSPC;
         }
@@ -573,9 +751,7 @@ grow(char **errorp)
     }
 
     LIST_FOR_EACH (pool, node, &all_pools) {
-        uint64_t n = pool_missing(pool);
-
-        error = n ? chunks_reserve(pool, n, &chunks) : 0;
+        error = pool_reserve(pool, &chunks, &new_pools);
         if (error) {
             short_pool = pool;
             goto out;
@@ -587,47 +763,69 @@ grow(char **errorp)
             short_pool = chunk->pool;
             goto out;
         }
-        VLOG_INFO("Mempool \"%s\" has %"PRIu32" mbufs now",
-                 chunk->pool->mp->name, chunk->pool->mp->populated_size);
+        log_size(chunk->pool);
     }
+
+    /* Those that still don't have what they need are replaced. */
+    LIST_FOR_EACH (pool, node, &all_pools) {
+        pool->replaced = pool->replaced || pool_missing(pool);
+    }
+    ovs_list_push_back_all(&all_pools, &new_pools);
 
 out:
     LIST_FOR_EACH_SAFE (chunk, node, &chunks) {
         chunk_destroy(chunk);
     }
-    if (short_pool) {
+    LIST_FOR_EACH_SAFE (pool, node, &new_pools) {
+        pool_destroy(pool);
+    }
+    if (error == ENOMEM) {
         *errorp = shortage(memory_node(short_pool->numa_id));
+    } else if (error) {
+        *errorp = xasprintf("a mempool on NUMA node %d could not be created, "
+                            "or grow (%s)", short_pool->numa_id,
+                            rte_strerror(error));
     }
     return error;
 }
 
 /* Ports. */
 
+/* Asks the ports that receive into a pool that was replaced to restart. */
+static void
+restart_ports(void)
+    OVS_REQUIRES(mutex)
+{
+    struct jumbo_port *port;
+
+    LIST_FOR_EACH (port, node, &all_ports) {
+        if (port->next_pool && port->next_pool->replaced) {
+            netdev_request_reconfigure(port->netdev);
+        }
+    }
+}
+
 /* Prepares for 'port' to get 'needs': has the pool that it will receive into,
  * with what it can hold.  Until jumbo_port_commit() the port may go on as it
- * is, or prepare for something else.  'name' is kept.
+ * is, or prepare for something else.  'netdev' is kept, and is asked to
+ * reconfigure itself when it must restart (see jumbo_port_must_restart()).
  *
  * Returns 0 and stores the mempool in '*mpp', if there is to be one, if
  * successful.  Otherwise, returns a positive errno value and stores in
  * '*errorp' a message for the user, which the caller must free; then the port
  * is prepared for nothing but what it has. */
 int
-jumbo_port_prepare(struct jumbo_port *port, const char *name,
+jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
                    const struct jumbo_needs *needs, struct rte_mempool **mpp,
                    char **errorp)
 {
+    const char *name = netdev_get_name(netdev);
     bool was_known = port->known;
-    struct jumbo_pool *pool = NULL;
     int error;
 
     ovs_mutex_lock(&mutex);
-    error = register_ops();
-    if (error) {
-        *errorp = xstrdup("DPDK has no mempools with rings");
-        goto out;
-    }
     if (!was_known) {
-        port->name = name;
+        port->netdev = netdev;
         port->known = true;
         ovs_list_push_back(&all_ports, &port->node);
     }
@@ -635,37 +833,33 @@ jumbo_port_prepare(struct jumbo_port *port, const char *name,
     sweep();
 
     if (needs->buffer_size) {
-        pool = pool_find(port, needs);
-        if (pool && !needs_pool(&port->now, port, pool)) {
-            VLOG_INFO("Port %s: Reusing mempool \"%s\"", name, pool->mp->name);
-        } else if (!pool) {
+        struct jumbo_pool *pool = pool_find(port, needs);
+
+        if (!pool) {
             VLOG_INFO("Port %s: Requesting a mempool with buffers of %d bytes "
                      "on NUMA node %d", name, needs->buffer_size,
                      needs->numa_id);
-            pool = pool_create(port, needs);
-            if (!pool) {
-                error = rte_errno;
-                *errorp = xasprintf("a mempool on NUMA node %d could not be "
-                                    "created (%s)", needs->numa_id,
-                                    rte_strerror(error));
-            }
+            pool_imagine(port);
+        } else if (pool != port->pool) {
+            VLOG_INFO("Port %s: Reusing mempool \"%s\"", name, pool->mp->name);
         }
     }
-    if (!error) {
-        error = grow(errorp);
-    }
+    error = grow(errorp);
     if (error) {
         port->next = port->now;
+        port->next_pool = port->pool;
         if (!was_known) {
             port->known = false;
             ovs_list_remove(&port->node);
         }
-        sweep();
-    } else if (pool) {
-        *mpp = pool->mp;
+    } else {
+        port->next_pool = needs->buffer_size ? pool_find(port, needs) : NULL;
+        if (port->next_pool) {
+            *mpp = port->next_pool->mp;
+        }
+        restart_ports();
     }
-
-out:
+    sweep();
     ovs_mutex_unlock(&mutex);
     return error;
 }
@@ -677,7 +871,21 @@ jumbo_port_commit(struct jumbo_port *port)
 {
     ovs_mutex_lock(&mutex);
     port->now = port->next;
+    port->pool = port->next_pool;
     ovs_mutex_unlock(&mutex);
+}
+
+/* Returns true if 'port' receives into a pool that was replaced, so that it
+ * must prepare for what it needs, and restart, to have the new one. */
+bool
+jumbo_port_must_restart(const struct jumbo_port *port)
+{
+    bool must;
+
+    ovs_mutex_lock(&mutex);
+    must = port->pool && port->pool->replaced;
+    ovs_mutex_unlock(&mutex);
+    return must;
 }
 
 /* To be called when 'port' is stopped for good. */
@@ -712,6 +920,7 @@ jumbo_thread_add(void)
         VLOG_WARN("No mempool caches for one more thread: %s", message);
         free(message);
     }
+    restart_ports();
     ovs_mutex_unlock(&mutex);
     return !error;
 }
@@ -749,6 +958,7 @@ jumbo_set_max_frags(unsigned int n)
         VLOG_WARN("Too little memory for %u IP fragments: %s", n, message);
         free(message);
     }
+    restart_ports();
     ovs_mutex_unlock(&mutex);
     return error;
 }
@@ -790,7 +1000,8 @@ compare_infos(const void *a_, const void *b_)
     const struct jumbo_pool_info *b = b_;
 
     return a->numa_id != b->numa_id ? a->numa_id - b->numa_id
-           : a->buffer_size - b->buffer_size;
+           : a->buffer_size != b->buffer_size ? a->buffer_size - b->buffer_size
+           : (int) a->growth - (int) b->growth;
 }
 
 static size_t
@@ -814,8 +1025,11 @@ get_pools(struct jumbo_pool_info **infosp)
             .numa_id = pool->numa_id,
             .buffer_size = pool->buffer_size,
             .own = pool->owner != NULL,
+            .growth = pool->growth,
+            .replaced = pool->replaced,
+            .full = pool_is_full(pool),
             .n_mbufs = pool->mp->populated_size,
-            .size = pool->size,
+            .size = pool_size(pool->mp),
             .n_missing = pool_missing(pool),
             .memory_node = memory_node(pool->numa_id),
             .free_memory = free_memory(memory_node(pool->numa_id)),
@@ -825,17 +1039,17 @@ get_pools(struct jumbo_pool_info **infosp)
             /* An imagined one has no ring to look into. */
             info->n_in_use = info->n_mbufs - jumbo_pool_avail(pool->mp);
         }
-        if (pool_is_needed(pool)) {
+        if (pool_is_needed(pool) && !pool->replaced) {
             info->demand = pool_demand(pool);
         }
-        if (info->n_missing) {
+        if (info->n_missing && !info->full) {
             info->missing_size = mbufs_size(pool, info->n_missing, &align);
         }
         LIST_FOR_EACH (port, node, &all_ports) {
             if (!needs_pool(&port->next, port, pool)) {
                 continue;
-            } else if (port->name) {
-                svec_add(&info->ports, port->name);
+            } else if (port->netdev) {
+                svec_add(&info->ports, netdev_get_name(port->netdev));
             } else {
                 info->n_new_ports++;
             }
@@ -871,30 +1085,6 @@ jumbo_pools_free(struct jumbo_pool_info *infos, size_t n)
     free(infos);
 }
 
-/* Adds to the pools one that isn't there, to calculate with. */
-static void
-pool_imagine(const struct jumbo_port *port)
-    OVS_REQUIRES(mutex)
-{
-    const struct jumbo_needs *needs = &port->next;
-    struct rte_mempool *mp = xzalloc(sizeof *mp);
-    struct jumbo_pool *pool = xzalloc(sizeof *pool);
-    struct rte_mempool_objsz size;
-
-    rte_mempool_calc_obj_size(mbuf_size(needs->buffer_size), 0, &size);
-    mp->header_size = size.header_size;
-    mp->elt_size = size.elt_size;
-    mp->trailer_size = size.trailer_size;
-    mp->socket_id = needs->numa_id;
-
-    pool->numa_id = needs->numa_id;
-    pool->buffer_size = needs->buffer_size;
-    pool->owner = needs->own_pool ? port : NULL;
-    pool->mp = mp;
-    pool->imagined = true;
-    ovs_list_push_back(&all_pools, &pool->node);
-}
-
 /* Stores in '*infosp' the pools as they would be after 'plan', and returns
  * their number.  The caller must free them with jumbo_pools_free().  Nothing
  * changes. */
@@ -905,7 +1095,6 @@ jumbo_pools_plan(const struct jumbo_plan *plan,
     struct jumbo_port *new_ports = xcalloc(plan->n_add, sizeof *new_ports);
     unsigned int old_n_threads;
     struct jumbo_port *port;
-    struct jumbo_pool *pool;
     size_t n;
 
     ovs_mutex_lock(&mutex);
@@ -915,7 +1104,7 @@ jumbo_pools_plan(const struct jumbo_plan *plan,
     LIST_FOR_EACH (port, node, &all_ports) {
         struct jumbo_needs *next = &port->next;
 
-        if (plan->port && !strcmp(port->name, plan->port)) {
+        if (plan->port && !strcmp(netdev_get_name(port->netdev), plan->port)) {
             *next = plan->needs;
         } else if (next->n_txq == n_threads) {
             next->tx_descs = next->tx_descs / next->n_txq * plan->n_threads;
@@ -942,13 +1131,7 @@ jumbo_pools_plan(const struct jumbo_plan *plan,
     LIST_FOR_EACH (port, node, &all_ports) {
         port->next = port->now;
     }
-    LIST_FOR_EACH_SAFE (pool, node, &all_pools) {
-        if (pool->imagined) {
-            ovs_list_remove(&pool->node);
-            free(pool->mp);
-            free(pool);
-        }
-    }
+    sweep();
     ovs_mutex_unlock(&mutex);
 
     free(new_ports);
@@ -965,7 +1148,7 @@ jumbo_port_get(const char *name, struct jumbo_needs *needs)
 
     ovs_mutex_lock(&mutex);
     LIST_FOR_EACH (port, node, &all_ports) {
-        if (!strcmp(port->name, name)) {
+        if (!strcmp(netdev_get_name(port->netdev), name)) {
             *needs = port->now;
             found = true;
             break;
@@ -1001,11 +1184,11 @@ void
 jumbo_pool_sizes(const struct rte_mempool *mp, int *buffer_size,
                  size_t *n_mbufs, size_t *size)
 {
-    const struct jumbo_pool *pool = mp->pool_config;
-
+    *buffer_size = rte_pktmbuf_data_room_size(CONST_CAST(struct rte_mempool *,
+                                                         mp))
+                   - RTE_PKTMBUF_HEADROOM;
     ovs_mutex_lock(&mutex);
-    *buffer_size = pool->buffer_size;
     *n_mbufs = mp->populated_size;
-    *size = pool->size;
+    *size = pool_size(mp);
     ovs_mutex_unlock(&mutex);
 }

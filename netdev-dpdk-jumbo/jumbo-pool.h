@@ -22,11 +22,13 @@
  * Ports on one NUMA node whose packets need buffers of one size share a pool,
  * unless they want one of their own.  A pool has as many mbufs as all ports of
  * the switch together can hold of it (see jumbo-demand.h).  When that rises,
- * the pool grows in place, while ports use it.  It never shrinks, but when
- * nothing needs it any more and its mbufs are back, it is freed.
+ * the pool grows in place, while ports use it, or where that can't be, a larger
+ * one replaces it.  It never shrinks, but when nothing needs it any more and
+ * its mbufs are back, it is freed.
  *
- * A pool is never smaller than its demand.  What would need more memory than
- * there is fails before anything has changed.
+ * A pool is never smaller than its demand, until its ports have the one that
+ * replaces it.  What would need more memory than there is fails before
+ * anything has changed.
  *
  * All functions take the module's own lock, and may be called with the locks
  * of a netdev held.  They may block while memory is reserved. */
@@ -40,16 +42,27 @@
 #include "openvswitch/list.h"
 #include "svec.h"
 
+struct netdev;
 struct rte_mempool;
 
 #define JUMBO_MAX_HEADROOM 1000 /* In percent. */
 #define JUMBO_DEFAULT_DESCS 2048 /* Of a receive or transmit queue. */
+
+/* How the pool of a port can grow, which depends on the port's driver.  A pool
+ * is for ports of one kind. */
+enum jumbo_growth {
+    JUMBO_GROW_IN_PLACE,        /* While ports use it. */
+    JUMBO_GROW_BY_RESTART,      /* A larger one replaces it, for which its ports
+                                 * must be started again. */
+    JUMBO_GROW_NEVER,           /* Its ports can't be started again. */
+};
 
 /* What a port needs, and what it can hold. */
 struct jumbo_needs {
     int numa_id;                /* Where its buffers are. */
     int buffer_size;            /* In bytes, without headroom.  0 if it doesn't
                                  * receive yet. */
+    enum jumbo_growth growth;   /* From jumbo_growth_for(). */
     bool own_pool;              /* Doesn't share its pool. */
     uint64_t n_rxq;             /* Like 'struct jumbo_demand_input', */
     uint64_t rx_descs;          /* for this port alone. */
@@ -60,10 +73,12 @@ struct jumbo_needs {
 /* A port.  Its owner, a netdev, initializes it with zeros. */
 struct jumbo_port {
     struct ovs_list node;       /* In the list of all ports. */
-    const char *name;           /* The netdev's. */
+    struct netdev *netdev;
     bool known;                 /* In that list. */
     struct jumbo_needs now;     /* What it has. */
-    struct jumbo_needs next;    /* What it is going to have. */
+    struct jumbo_pool *pool;    /* That it receives into, or NULL. */
+    struct jumbo_needs next;    /* What it is going to have, */
+    struct jumbo_pool *next_pool; /* and into which. */
 };
 
 /* A pool, as it is shown. */
@@ -71,6 +86,9 @@ struct jumbo_pool_info {
     int numa_id;
     int buffer_size;            /* In bytes, without headroom. */
     bool own;                   /* Of one port that doesn't share it. */
+    enum jumbo_growth growth;
+    bool replaced;              /* By another one; ports are still to follow. */
+    bool full;                  /* It must grow, but can't. */
     uint64_t n_mbufs;           /* That it has. */
     uint64_t n_in_use;
     size_t size;                /* Bytes that they take. */
@@ -92,10 +110,12 @@ struct jumbo_plan {
 };
 
 #ifdef DPDK_NETDEV
-int jumbo_port_prepare(struct jumbo_port *, const char *name,
+enum jumbo_growth jumbo_growth_for(const char *driver);
+int jumbo_port_prepare(struct jumbo_port *, struct netdev *,
                        const struct jumbo_needs *, struct rte_mempool **mpp,
                        char **errorp);
 void jumbo_port_commit(struct jumbo_port *);
+bool jumbo_port_must_restart(const struct jumbo_port *);
 void jumbo_port_destroy(struct jumbo_port *);
 
 bool jumbo_thread_add(void);

@@ -56,7 +56,10 @@ put_pool(struct ds *s, const struct jumbo_pool_info *info, bool plan)
     if (info->n_new_ports) {
         ds_put_format(s, " +%"PRIuSIZE, info->n_new_ports);
     }
-    ds_put_cstr(s, info->own ? " (own pool)\n" : "\n");
+    ds_put_format(s, "%s%s%s\n", info->own ? " (own pool)" : "",
+                  info->growth == JUMBO_GROW_BY_RESTART ? " (grows by restart)"
+                  : info->growth == JUMBO_GROW_NEVER ? " (can't grow)" : "",
+                  info->replaced ? " (replaced)" : "");
 
     ds_put_cstr(s, "     ");
     for (int i = 0; i < JUMBO_DEMAND_N_TERMS; i++) {
@@ -108,6 +111,11 @@ pool_to_json(const struct jumbo_pool_info *info)
     json_object_put(json, "max-mtu", json_integer_create(
                         jumbo_max_mtu(info->buffer_size)));
     json_object_put(json, "own", json_boolean_create(info->own));
+    json_object_put_string(
+        json, "growth",
+        info->growth == JUMBO_GROW_IN_PLACE ? "in-place"
+        : info->growth == JUMBO_GROW_BY_RESTART ? "by-restart" : "never");
+    json_object_put(json, "replaced", json_boolean_create(info->replaced));
     json_object_put(json, "mbufs", json_integer_create(info->n_mbufs));
     json_object_put(json, "in-use", json_integer_create(info->n_in_use));
     json_object_put(json, "bytes", json_integer_create(info->size));
@@ -153,8 +161,8 @@ static bool
 fits(const struct jumbo_pool_info *infos, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (missing_on(infos, n, infos[i].memory_node)
-            > infos[i].free_memory) {
+        if (infos[i].full || missing_on(infos, n, infos[i].memory_node)
+                             > infos[i].free_memory) {
             return false;
         }
     }
@@ -177,6 +185,13 @@ put_fit(struct ds *s, const struct jumbo_pool_info *infos, size_t n)
                       mb(infos[i].free_memory),
                       missing > infos[i].free_memory ? "does not fit"
                                                      : "fits");
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (infos[i].full) {
+            ds_put_format(s, "The mempool for buffers of %d bytes on NUMA "
+                          "node %d can't grow: does not fit\n",
+                          infos[i].buffer_size, infos[i].numa_id);
+        }
     }
 }
 
@@ -241,7 +256,7 @@ plan_value(const struct plan_key *key, int default_value)
  * error message that the caller must free. */
 static char *
 parse_plan(int argc, const char *argv[], struct plan_key keys[],
-           const char **portp, bool *vhostp, bool *jsonp)
+           const char **portp, const char **driverp, bool *vhostp, bool *jsonp)
 {
     for (int i = 1; i < argc; i++) {
         const char *value = strchr(argv[i], '=');
@@ -254,6 +269,9 @@ parse_plan(int argc, const char *argv[], struct plan_key keys[],
         value++;
         if (!strncmp(argv[i], "port", len) && len == 4) {
             *portp = value;
+            continue;
+        } else if (!strncmp(argv[i], "driver", len) && len == 6) {
+            *driverp = value;
             continue;
         } else if (!strncmp(argv[i], "format", len) && len == 6
                    && !strcmp(value, "json")) {
@@ -271,8 +289,8 @@ parse_plan(int argc, const char *argv[], struct plan_key keys[],
         }
         if (!key->name) {
             return xasprintf("%s: the keys are port, type (dpdk or vhost), "
-                             "mtu, add, numa, n_rxq, n_rxq_desc, n_txq_desc, "
-                             "pmds and format (json)", argv[i]);
+                             "driver, mtu, add, numa, n_rxq, n_rxq_desc, "
+                             "n_txq_desc, pmds and format (json)", argv[i]);
         }
         if (!str_to_int(value, 10, &key->value) || key->value < key->min
             || key->value > key->max) {
@@ -302,12 +320,13 @@ jumbo_show_plan(struct unixctl_conn *conn, int argc, const char *argv[],
     struct jumbo_plan plan = { .n_threads = MAX(n_threads, 2) };
     struct jumbo_needs *needs = &plan.needs;
     bool json = unixctl_wants_json(conn);
+    const char *driver = NULL;
     bool vhost = false;
     struct jumbo_pool_info *infos;
     char *error;
     size_t n;
 
-    error = parse_plan(argc, argv, keys, &plan.port, &vhost, &json);
+    error = parse_plan(argc, argv, keys, &plan.port, &driver, &vhost, &json);
     if (error) {
         unixctl_command_reply_error(conn, error);
         free(error);
@@ -318,10 +337,10 @@ jumbo_show_plan(struct unixctl_conn *conn, int argc, const char *argv[],
     }
 
     if (plan.port) {
-        if (keys[PLAN_ADD].value >= 0 || vhost) {
+        if (keys[PLAN_ADD].value >= 0 || driver || vhost) {
             unixctl_command_reply_error(
-                conn, "\"port\" changes a port, \"add\" and \"type\" are "
-                      "about new ones");
+                conn, "\"port\" changes a port, \"add\", \"type\" and "
+                      "\"driver\" are about new ones");
             return;
         }
         if (!jumbo_port_get(plan.port, needs)) {
@@ -333,6 +352,7 @@ jumbo_show_plan(struct unixctl_conn *conn, int argc, const char *argv[],
         vhost = !needs->rx_descs;
     } else {
         plan.n_add = plan_value(&keys[PLAN_ADD], 1);
+        needs->growth = jumbo_growth_for(vhost ? NULL : driver);
         needs->n_rxq = 1;
         needs->rx_descs = needs->tx_descs = JUMBO_DEFAULT_DESCS;
         needs->n_txq = 1;

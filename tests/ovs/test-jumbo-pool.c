@@ -36,11 +36,13 @@
 #include "netdev-dpdk-jumbo/jumbo-demand.h"
 #include "netdev-dpdk-jumbo/jumbo-frame.h"
 #include "netdev-dpdk-jumbo/jumbo-rx.h"
+#include "netdev-provider.h"
 #include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "ovstest.h"
 #include "random.h"
+#include "seq.h"
 #include "util.h"
 
 /* What DPDK allocates for mempools passes through here, so that it can be made
@@ -111,6 +113,20 @@ rte_memzone_reserve_aligned(const char *name, size_t len, int numa_id,
     return must_fail() ? NULL : f(name, len, numa_id, flags, align);
 }
 
+/* The netdev of all ports. */
+static char netdev_name[] = "port";
+static struct netdev netdev = { .name = netdev_name };
+
+/* Returns true if a port was asked to restart since this was asked last. */
+static bool
+restart_requested(void)
+{
+    uint64_t last = netdev.last_reconfigure_seq;
+
+    netdev.last_reconfigure_seq = seq_read(netdev.reconfigure_seq);
+    return netdev.last_reconfigure_seq != last;
+}
+
 /* Starts DPDK with 'mb' MB of ordinary memory, and nothing else. */
 static void
 start_dpdk(int mb)
@@ -139,6 +155,9 @@ start_dpdk(int mb)
 
     /* What isn't a warning is for logs. */
     vlog_set_levels(NULL, VLF_CONSOLE, VLL_WARN);
+
+    netdev.reconfigure_seq = seq_create();
+    restart_requested();
 }
 
 /* What DPDK has of memory. */
@@ -195,7 +214,7 @@ prepare(struct jumbo_port *port, struct jumbo_needs needs)
     struct rte_mempool *mp = NULL;
     char *error;
 
-    if (jumbo_port_prepare(port, "port", &needs, &mp, &error)) {
+    if (jumbo_port_prepare(port, &netdev, &needs, &mp, &error)) {
         ovs_fatal(0, "%s", error);
     }
     return mp;
@@ -219,7 +238,7 @@ prepare_in_vain(struct jumbo_port *port, struct jumbo_needs needs)
     int needed, available;
     char *error;
 
-    ovs_assert(jumbo_port_prepare(port, "port", &needs, &mp, &error)
+    ovs_assert(jumbo_port_prepare(port, &netdev, &needs, &mp, &error)
                == ENOMEM);
     ovs_assert(!mp);
     ovs_assert(memory_is(memory));
@@ -230,12 +249,12 @@ prepare_in_vain(struct jumbo_port *port, struct jumbo_needs needs)
     free(error);
 }
 
-/* Returns true if 'mp' has exactly the demand, with 1000 IP fragments. */
-static bool
-has(const struct rte_mempool *mp, uint64_t n_rxq, uint64_t rx_descs,
-    uint64_t tx_descs, uint64_t n_ports, uint64_t n_threads)
+/* Returns the demand, with 1000 IP fragments. */
+static uint64_t
+demand_of(uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs,
+          uint64_t n_ports, uint64_t n_threads)
 {
-    return mp->populated_size == jumbo_demand(&(struct jumbo_demand_input) {
+    return jumbo_demand(&(struct jumbo_demand_input) {
         .n_rxq = n_rxq,
         .rx_descs = rx_descs,
         .tx_descs = tx_descs,
@@ -244,6 +263,15 @@ has(const struct rte_mempool *mp, uint64_t n_rxq, uint64_t rx_descs,
         .cache_size = 512,
         .max_frags = 1000,
     }).total;
+}
+
+/* Returns true if 'mp' has exactly that. */
+static bool
+has(const struct rte_mempool *mp, uint64_t n_rxq, uint64_t rx_descs,
+    uint64_t tx_descs, uint64_t n_ports, uint64_t n_threads)
+{
+    return mp->populated_size == demand_of(n_rxq, rx_descs, tx_descs, n_ports,
+                                           n_threads);
 }
 
 /* Takes 'n' mbufs out of the ring of 'mp', past any cache. */
@@ -412,7 +440,7 @@ test_enough(struct ovs_cmdl_context *ctx OVS_UNUSED)
         .max_frags = 1000,
         .headroom = 20,
     };
-    struct jumbo_port ports[4] = { { .name = NULL } };
+    struct jumbo_port ports[4] = { { .netdev = NULL } };
     struct rte_mempool **mps;
     struct filler filler;
     pthread_t threads[2];
@@ -704,7 +732,7 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(!jumbo_set_max_frags(0));
     for (int i = 0; i < 1000; i++) {
         int mtu = JUMBO_MIN_MTU + i * (9710 - JUMBO_MIN_MTU) / 999;
-        struct jumbo_port port = { .name = NULL };
+        struct jumbo_port port = { .netdev = NULL };
 
         prepare_and_commit(&port, needs_of(jumbo_buffer_size(mtu), 1, 32, 32));
         prepare(&port, needs_of(jumbo_buffer_size(9778 - mtu), 2, 64, 64));
@@ -717,7 +745,7 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* As soon as all mbufs are back, whether the port goes or changes. */
     for (int i = 0; i < 2; i++) {
-        struct jumbo_port port = { .name = NULL };
+        struct jumbo_port port = { .netdev = NULL };
         struct rte_mempool_cache *cache;
         struct rte_mbuf **mbufs;
         struct rte_mempool *mp;
@@ -757,7 +785,7 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
 static void
 test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    struct jumbo_port ports[6] = { { .name = NULL } };
+    struct jumbo_port ports[6] = { { .netdev = NULL } };
     struct jumbo_needs needs = needs_of(128, 2, 512, 1024);
     struct jumbo_needs own_needs = needs_of(128, 1, 128, 0);
     struct rte_mempool *a, *b, *c, *d;
@@ -873,11 +901,12 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     const struct jumbo_needs needs = needs_of(1024, 1, 256, 256);
     const struct jumbo_needs too_many = needs_of(1024, 1, 32768, 256);
+    const struct jumbo_needs many = needs_of(1024, 1, 256, 8192);
     const struct jumbo_needs too_large = needs_of(9216, 1, 4096, 256);
-    const struct jumbo_needs ceiling = needs_of(1024, 1, 1 << 18, 256);
-    struct jumbo_port a = { .name = NULL };
-    struct jumbo_port b = { .name = NULL };
-    struct jumbo_port c = { .name = NULL };
+    struct jumbo_needs once = needs_of(128, 1, 64, 64);
+    struct jumbo_port a = { .netdev = NULL };
+    struct jumbo_port b = { .netdev = NULL };
+    struct jumbo_port c = { .netdev = NULL };
     struct rte_mempool *mp, *none = NULL;
     struct memory memory;
     int n_threads = 1;
@@ -900,7 +929,7 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* What it was prepared for before that is no more. */
     prepare(&a, needs_of(512, 1, 256, 256));
-    ovs_assert(jumbo_port_prepare(&a, "a", &too_large, &none, &error)
+    ovs_assert(jumbo_port_prepare(&a, &netdev, &too_large, &none, &error)
                == ENOMEM);
     free(error);
     ovs_assert(memory_is(memory));
@@ -928,12 +957,156 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
         jumbo_thread_remove();
     }
 
-    /* More than there is room for in a pool's ring. */
-    ovs_assert(jumbo_port_prepare(&a, "a", &ceiling, &none, &error) == ENOSPC);
+    /* More than there is room for in a pool that can't grow. */
+    once.growth = JUMBO_GROW_NEVER;
+    none = prepare_and_commit(&c, once);
+    ovs_assert(none->size == 4 * demand_of(1, 64, 320, 2, 1));
+    ovs_assert(none->populated_size == none->size);
+    memory = memory_now();
+    ovs_assert(jumbo_port_prepare(&a, &netdev, &many, &none, &error)
+               == ENOSPC);
     puts(error);
     free(error);
-    ovs_assert(!none);
+    ovs_assert(memory_is(memory));
+    ovs_assert(!restart_requested());
     ovs_assert(prepare_and_commit(&a, needs) == mp);
+}
+
+/* "replace". */
+
+static bool
+has_ops(const struct rte_mempool *mp, const char *name)
+{
+    return !strcmp(rte_mempool_get_ops(mp->ops_index)->name, name);
+}
+
+static size_t
+n_pools(void)
+{
+    struct jumbo_pool_info *infos;
+    size_t n = jumbo_pools_get(&infos);
+
+    jumbo_pools_free(infos, n);
+    return n;
+}
+
+/* A pool that can't grow is replaced, and its ports are asked to restart. */
+static void
+test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const struct jumbo_needs in_place = needs_of(128, 1, 64, 64);
+    const struct jumbo_needs huge = needs_of(128, 1, 1 << 18, 64);
+    struct jumbo_needs needs = in_place;
+    struct jumbo_needs more = needs_of(128, 1, 1000, 64);
+    struct jumbo_needs too_many = needs_of(128, 1, 1 << 20, 64);
+    struct jumbo_port a = { .netdev = NULL };
+    struct jumbo_port b = { .netdev = NULL };
+    struct jumbo_port c = { .netdev = NULL };
+    struct rte_mempool *growing, *old, *new;
+    struct rte_mbuf **mbufs;
+    struct memory memory;
+    struct memory start;
+
+    start_dpdk(800);
+    needs.growth = more.growth = too_many.growth = JUMBO_GROW_BY_RESTART;
+    start = memory_now();
+
+    /* It has half as many again, for drivers of the same kind. */
+    growing = prepare_and_commit(&c, in_place);
+    old = prepare_and_commit(&a, needs);
+    ovs_assert(old != growing);
+    ovs_assert(has_ops(old, "ring_mp_mc"));
+    ovs_assert(old->size == demand_of(1, 64, 128, 2, 1) * 3 / 2);
+    ovs_assert(old->populated_size == old->size);
+    ovs_assert(prepare_and_commit(&b, needs) == old);
+    ovs_assert(has(growing, 1, 64, 192, 3, 1));
+    ovs_assert(can_receive(old));
+    ovs_assert(((struct dp_packet *) *(mbufs = take(old, 1)))->source
+               == DPBUF_DPDK);
+
+    /* Until its ports have the new one, the old one stays. */
+    memory = memory_now();
+    new = prepare(&b, more);
+    ovs_assert(new != old);
+    ovs_assert(new->populated_size == demand_of(2, 1064, 192, 3, 1) * 3 / 2);
+    ovs_assert(restart_requested());
+    ovs_assert(jumbo_port_must_restart(&a) && jumbo_port_must_restart(&b));
+    ovs_assert(!jumbo_port_must_restart(&c));
+    jumbo_port_commit(&b);
+    ovs_assert(jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&b));
+    ovs_assert(n_pools() == 3);
+    ovs_assert(prepare(&a, needs) == new);
+    ovs_assert(n_pools() == 3);
+    jumbo_port_commit(&a);
+    ovs_assert(!jumbo_port_must_restart(&a));
+    ovs_assert(!restart_requested());
+
+    /* So it does until its last mbuf is back. */
+    ovs_assert(n_pools() == 3);
+    put(old, mbufs, 1);
+    ovs_assert(n_pools() == 2);
+    ovs_assert(can_receive(new));
+
+    /* One that can't be replaced goes on. */
+    memory = memory_now();
+    prepare_in_vain(&b, too_many);
+    ovs_assert(!jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&b));
+    ovs_assert(!restart_requested());
+    ovs_assert(prepare_and_commit(&b, more) == new);
+    ovs_assert(memory_is(memory));
+
+    /* For a thread, fragments, and ports that use others. */
+    ovs_assert(jumbo_thread_add());
+    ovs_assert(!restart_requested());
+    ovs_assert(!jumbo_set_max_frags(2000));
+    ovs_assert(restart_requested());
+    ovs_assert(jumbo_port_must_restart(&a) && jumbo_port_must_restart(&b));
+    old = prepare(&a, needs);
+    ovs_assert(old != new);
+    ovs_assert(old->populated_size
+               == (1000 + demand_of(2, 1064, 192, 3, 2)) * 3 / 2);
+
+    /* Replaced once more before the port has it. */
+    ovs_assert(!jumbo_set_max_frags(8000));
+    ovs_assert(restart_requested());
+    jumbo_port_commit(&a);
+    ovs_assert(jumbo_port_must_restart(&a));
+    ovs_assert(can_receive(old));
+    new = prepare_and_commit(&a, needs);
+    ovs_assert(new != old);
+    ovs_assert(new->populated_size
+               == (7000 + demand_of(2, 1064, 192, 3, 2)) * 3 / 2);
+    ovs_assert(prepare_and_commit(&b, more) == new);
+    ovs_assert(n_pools() == 2);
+
+    /* Where a ring is full, too. */
+    old = growing;
+    growing = prepare(&c, huge);
+    ovs_assert(growing != old && has_ops(growing, "ovs_jumbo"));
+    ovs_assert(growing->size == (1 << 21) - 1);
+    ovs_assert(jumbo_port_must_restart(&c));
+    jumbo_port_commit(&c);
+    ovs_assert(!jumbo_port_must_restart(&c));
+    ovs_assert(can_receive(growing));
+
+    /* A headroom is used up first. */
+    jumbo_set_headroom("50");
+    new = prepare_and_commit(&a, needs);
+    ovs_assert(!jumbo_set_max_frags(12000));
+    ovs_assert(prepare(&a, needs) == new);
+    ovs_assert(!jumbo_set_max_frags(14000));
+    old = new;
+    new = prepare_and_commit(&a, needs);
+    ovs_assert(new != old);
+    ovs_assert(new->populated_size
+               == (13000 + demand_of(2, 1064, 192, 3, 2)) * 3 / 2 * 3 / 2);
+
+    jumbo_thread_remove();
+    ovs_assert(!jumbo_set_max_frags(1000));
+    jumbo_port_destroy(&a);
+    jumbo_port_destroy(&b);
+    jumbo_port_destroy(&c);
+    ovs_assert(memory_is(start));
 }
 
 /* "fault". */
@@ -947,7 +1120,7 @@ fault_prepare(const struct jumbo_needs *needs)
     char *error;
     int retval;
 
-    retval = jumbo_port_prepare(&fault_ports[2], "port", needs, &mp, &error);
+    retval = jumbo_port_prepare(&fault_ports[2], &netdev, needs, &mp, &error);
     ovs_assert(!retval == !!mp);
     if (retval) {
         ovs_assert(error[0]);
@@ -987,7 +1160,7 @@ fault_frags(void)
 /* Lets 'f' fail at its first allocation, at its second one, and so on, until
  * it doesn't allocate more.  Returns how often it failed. */
 static int
-check_faults(int (*f)(void), bool lasts)
+check_faults(int (*f)(void), enum jumbo_growth growth, bool lasts)
 {
     const struct memory start = memory_now();
     int n_failed = 0;
@@ -1004,6 +1177,7 @@ check_faults(int (*f)(void), bool lasts)
 
         for (int i = 0; i < 2; i++) {
             needs[i] = needs_of(128 << i, 1, 64, 64);
+            needs[i].growth = growth;
             mps[i] = prepare_and_commit(&fault_ports[i], needs[i]);
         }
         for (int i = 0; i < 2; i++) {
@@ -1022,7 +1196,11 @@ check_faults(int (*f)(void), bool lasts)
             n_failed++;
         }
         for (int i = 0; i < 2; i++) {
-            ovs_assert((mps[i]->populated_size == sizes[i]) == !!error);
+            bool grows = mps[i]->populated_size != sizes[i];
+            bool replaced = jumbo_port_must_restart(&fault_ports[i]);
+
+            ovs_assert(grows == (!error && growth == JUMBO_GROW_IN_PLACE));
+            ovs_assert(replaced == (!error && growth != JUMBO_GROW_IN_PLACE));
             ovs_assert(can_receive(mps[i]));
         }
 
@@ -1030,8 +1208,9 @@ check_faults(int (*f)(void), bool lasts)
         fault_lasts = true;
         fault = 1;
         for (int i = 0; i < 2; i++) {
-            ovs_assert(prepare_and_commit(&fault_ports[i], needs[i])
-                       == mps[i]);
+            ovs_assert((prepare_and_commit(&fault_ports[i], needs[i])
+                        == mps[i])
+                       == (error || growth == JUMBO_GROW_IN_PLACE));
         }
         fault = 0;
         fault_lasts = lasts;
@@ -1064,8 +1243,15 @@ test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
         exit(77);       /* DPDK's libraries are static ones. */
     }
     for (int i = 0; i < ARRAY_SIZE(functions); i++) {
-        check_faults(functions[i], false);
-        ovs_assert(check_faults(functions[i], true) > 1);
+        check_faults(functions[i], JUMBO_GROW_IN_PLACE, false);
+        ovs_assert(check_faults(functions[i], JUMBO_GROW_IN_PLACE, true) > 1);
+    }
+
+    /* These two need more than there is room for. */
+    for (int i = 2; i < ARRAY_SIZE(functions); i++) {
+        check_faults(functions[i], JUMBO_GROW_BY_RESTART, false);
+        ovs_assert(check_faults(functions[i], JUMBO_GROW_BY_RESTART, true)
+                   > 1);
     }
 }
 
@@ -1076,7 +1262,7 @@ test_headroom(struct ovs_cmdl_context *ctx)
 {
     start_dpdk(64);
     for (int i = 1; i < ctx->argc; i++) {
-        struct jumbo_port port = { .name = NULL };
+        struct jumbo_port port = { .netdev = NULL };
         struct rte_mempool *mp;
 
         jumbo_set_headroom(ctx->argv[i]);
@@ -1124,7 +1310,7 @@ receive_segments(struct rte_mempool *mp, int first, int len)
 static void
 test_segments(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    struct jumbo_port port = { .name = NULL };
+    struct jumbo_port port = { .netdev = NULL };
     struct rte_mempool *mp;
 
     start_dpdk(64);
@@ -1142,6 +1328,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"leak", NULL, 0, 0, test_leak, OVS_RO},
     {"share", NULL, 0, 0, test_share, OVS_RO},
     {"short", NULL, 0, 0, test_short, OVS_RO},
+    {"replace", NULL, 0, 0, test_replace, OVS_RO},
     {"fault", NULL, 0, 0, test_fault, OVS_RO},
     {"headroom", NULL, 1, INT_MAX, test_headroom, OVS_RO},
     {"segments", NULL, 0, 0, test_segments, OVS_RO},
