@@ -156,6 +156,14 @@ jumbo_growth_for(const char *driver)
 
 /* Demand. */
 
+/* Returns the port that the pool for 'port' with 'needs' is for alone, or NULL
+ * if it is shared. */
+static const struct jumbo_port *
+owner_of(const struct jumbo_needs *needs, const struct jumbo_port *port)
+{
+    return needs->own_pool || needs->growth == JUMBO_GROW_NEVER ? port : NULL;
+}
+
 static bool
 needs_pool(const struct jumbo_needs *needs, const struct jumbo_port *port,
            const struct jumbo_pool *pool)
@@ -166,7 +174,7 @@ needs_pool(const struct jumbo_needs *needs, const struct jumbo_port *port,
     return needs->buffer_size == pool->buffer_size
            && needs->numa_id == pool->numa_id
            && needs->growth == pool->growth
-           && (needs->own_pool ? port : NULL) == pool->owner;
+           && owner_of(needs, port) == pool->owner;
 }
 
 static bool
@@ -485,7 +493,7 @@ capacity(enum jumbo_growth growth, uint64_t n)
     switch (growth) {
     case JUMBO_GROW_IN_PLACE: return MAX(MIN_RING, ROUND_UP_POW2(4 * n)) - 1;
     case JUMBO_GROW_BY_RESTART: return n + n / 2;
-    case JUMBO_GROW_NEVER: return 4 * n;
+    case JUMBO_GROW_NEVER: return 2 * n;
     default: OVS_NOT_REACHED();
     }
 }
@@ -508,7 +516,7 @@ pool_imagine(const struct jumbo_port *port)
 
     pool->numa_id = needs->numa_id;
     pool->buffer_size = needs->buffer_size;
-    pool->owner = needs->own_pool ? port : NULL;
+    pool->owner = owner_of(needs, port);
     pool->growth = needs->growth;
     pool->mp = mp;
     pool->imagined = true;
@@ -640,7 +648,8 @@ pool_missing(const struct jumbo_pool *pool)
     const struct rte_mempool *mp = pool->mp;
     struct jumbo_demand demand;
 
-    if (pool->replaced || !pool_is_needed(pool)) {
+    if (pool->replaced || !pool_is_needed(pool)
+        || (pool->growth == JUMBO_GROW_NEVER && !pool->imagined)) {
         return 0;
     }
     demand = pool_demand(pool);
@@ -651,15 +660,6 @@ pool_missing(const struct jumbo_pool *pool)
     }
     return demand.total - demand.terms[JUMBO_DEMAND_HEADROOM] <= mp->size
            ? 0 : capacity(pool->growth, demand.total);
-}
-
-/* Returns true if 'pool' is too small, and nothing can be done about it. */
-static bool
-pool_is_full(const struct jumbo_pool *pool)
-    OVS_REQUIRES(mutex)
-{
-    return pool->growth == JUMBO_GROW_NEVER && !pool->imagined
-           && pool_missing(pool);
 }
 
 /* Returns the bytes that are missing on memory node 'numa_id'. */
@@ -732,15 +732,6 @@ grow(char **errorp)
     int error = 0;
 
     /* Don't try in vain: DPDK clears what is given back to it. */
-    LIST_FOR_EACH (pool, node, &all_pools) {
-        if (pool_is_full(pool)) {
-            *errorp = xasprintf("%"PRIu64" mbufs are needed, but the mempool "
-                                "for buffers of %d bytes can't have more than "
-                                "%"PRIu32, pool_demand(pool).total,
-                                pool->buffer_size, pool->mp->size);
-            return ENOSPC;
-        }
-    }
     for (int numa_id = 0; numa_id < RTE_MAX_NUMA_NODES; numa_id++) {
         size_t needed = needed_memory(numa_id);
 
@@ -1027,7 +1018,6 @@ get_pools(struct jumbo_pool_info **infosp)
             .own = pool->owner != NULL,
             .growth = pool->growth,
             .replaced = pool->replaced,
-            .full = pool_is_full(pool),
             .n_mbufs = pool->mp->populated_size,
             .size = pool_size(pool->mp),
             .n_missing = pool_missing(pool),
@@ -1039,10 +1029,10 @@ get_pools(struct jumbo_pool_info **infosp)
             /* An imagined one has no ring to look into. */
             info->n_in_use = info->n_mbufs - jumbo_pool_avail(pool->mp);
         }
-        if (pool_is_needed(pool) && !pool->replaced) {
+        if (pool_is_needed(pool)) {
             info->demand = pool_demand(pool);
         }
-        if (info->n_missing && !info->full) {
+        if (info->n_missing) {
             info->missing_size = mbufs_size(pool, info->n_missing, &align);
         }
         LIST_FOR_EACH (port, node, &all_ports) {

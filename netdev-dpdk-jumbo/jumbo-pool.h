@@ -26,9 +26,9 @@
  * one replaces it.  It never shrinks, but when nothing needs it any more and
  * its mbufs are back, it is freed.
  *
- * A pool is never smaller than its demand, until its ports have the one that
- * replaces it.  What would need more memory than there is fails before
- * anything has changed.
+ * A pool is never smaller than its demand, except for one that must be replaced
+ * and whose ports are still to follow, or can't.  What would need more memory
+ * than there is fails before anything has changed.
  *
  * All functions take the module's own lock, and may be called with the locks
  * of a netdev held.  They may block while memory is reserved. */
@@ -54,7 +54,8 @@ enum jumbo_growth {
     JUMBO_GROW_IN_PLACE,        /* While ports use it. */
     JUMBO_GROW_BY_RESTART,      /* A larger one replaces it, for which its ports
                                  * must be started again. */
-    JUMBO_GROW_NEVER,           /* Its ports can't be started again. */
+    JUMBO_GROW_NEVER,           /* It is for one port, which can't be started
+                                 * again. */
 };
 
 /* What a port needs, and what it can hold. */
@@ -88,7 +89,6 @@ struct jumbo_pool_info {
     bool own;                   /* Of one port that doesn't share it. */
     enum jumbo_growth growth;
     bool replaced;              /* By another one; ports are still to follow. */
-    bool full;                  /* It must grow, but can't. */
     uint64_t n_mbufs;           /* That it has. */
     uint64_t n_in_use;
     size_t size;                /* Bytes that they take. */

@@ -161,8 +161,8 @@ static bool
 fits(const struct jumbo_pool_info *infos, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (infos[i].full || missing_on(infos, n, infos[i].memory_node)
-                             > infos[i].free_memory) {
+        if (missing_on(infos, n, infos[i].memory_node)
+            > infos[i].free_memory) {
             return false;
         }
     }
@@ -185,13 +185,6 @@ put_fit(struct ds *s, const struct jumbo_pool_info *infos, size_t n)
                       mb(infos[i].free_memory),
                       missing > infos[i].free_memory ? "does not fit"
                                                      : "fits");
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (infos[i].full) {
-            ds_put_format(s, "The mempool for buffers of %d bytes on NUMA "
-                          "node %d can't grow: does not fit\n",
-                          infos[i].buffer_size, infos[i].numa_id);
-        }
     }
 }
 

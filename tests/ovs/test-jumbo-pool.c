@@ -901,9 +901,7 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     const struct jumbo_needs needs = needs_of(1024, 1, 256, 256);
     const struct jumbo_needs too_many = needs_of(1024, 1, 32768, 256);
-    const struct jumbo_needs many = needs_of(1024, 1, 256, 8192);
     const struct jumbo_needs too_large = needs_of(9216, 1, 4096, 256);
-    struct jumbo_needs once = needs_of(128, 1, 64, 64);
     struct jumbo_port a = { .netdev = NULL };
     struct jumbo_port b = { .netdev = NULL };
     struct jumbo_port c = { .netdev = NULL };
@@ -956,20 +954,6 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     for (; n_threads > 0; n_threads--) {
         jumbo_thread_remove();
     }
-
-    /* More than there is room for in a pool that can't grow. */
-    once.growth = JUMBO_GROW_NEVER;
-    none = prepare_and_commit(&c, once);
-    ovs_assert(none->size == 4 * demand_of(1, 64, 320, 2, 1));
-    ovs_assert(none->populated_size == none->size);
-    memory = memory_now();
-    ovs_assert(jumbo_port_prepare(&a, &netdev, &many, &none, &error)
-               == ENOSPC);
-    puts(error);
-    free(error);
-    ovs_assert(memory_is(memory));
-    ovs_assert(!restart_requested());
-    ovs_assert(prepare_and_commit(&a, needs) == mp);
 }
 
 /* "replace". */
@@ -997,11 +981,14 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     const struct jumbo_needs in_place = needs_of(128, 1, 64, 64);
     const struct jumbo_needs huge = needs_of(128, 1, 1 << 18, 64);
     struct jumbo_needs needs = in_place;
+    struct jumbo_needs once = in_place;
     struct jumbo_needs more = needs_of(128, 1, 1000, 64);
     struct jumbo_needs too_many = needs_of(128, 1, 1 << 20, 64);
     struct jumbo_port a = { .netdev = NULL };
     struct jumbo_port b = { .netdev = NULL };
     struct jumbo_port c = { .netdev = NULL };
+    struct jumbo_port d = { .netdev = NULL };
+    struct jumbo_port e = { .netdev = NULL };
     struct rte_mempool *growing, *old, *new;
     struct rte_mbuf **mbufs;
     struct memory memory;
@@ -1100,12 +1087,25 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(new != old);
     ovs_assert(new->populated_size
                == (13000 + demand_of(2, 1064, 192, 3, 2)) * 3 / 2 * 3 / 2);
+    jumbo_set_headroom("0");
+
+    /* One that can't be replaced has a port for itself, and stays. */
+    once.growth = JUMBO_GROW_NEVER;
+    old = prepare_and_commit(&d, once);
+    ovs_assert(old->size == 2 * (13000 + demand_of(1, 64, 256, 4, 2)));
+    ovs_assert(old->populated_size == old->size);
+    ovs_assert(prepare_and_commit(&e, once) != old);
+    jumbo_port_destroy(&e);
+    prepare_and_commit(&b, needs_of(128, 1, 64, 1 << 15));
+    ovs_assert(jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&d));
+    ovs_assert(prepare_and_commit(&d, once) == old);
 
     jumbo_thread_remove();
     ovs_assert(!jumbo_set_max_frags(1000));
     jumbo_port_destroy(&a);
     jumbo_port_destroy(&b);
     jumbo_port_destroy(&c);
+    jumbo_port_destroy(&d);
     ovs_assert(memory_is(start));
 }
 
