@@ -43,8 +43,8 @@ VLOG_DEFINE_THIS_MODULE(jumbo_pool);
 #define CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
 
 /* The ring of a pool has its size once and for all, 8 bytes for each mbuf that
- * the pool can ever have.  One that grows in place has room for 4 times what it
- * needs at first, and for no fewer than these. */
+ * the pool can ever have.  One that grows in place has room for 4 times what
+ * it needs at first, and for no fewer than these. */
 #define MIN_RING (1u << 18)
 
 /* Memory is reserved in as few pieces as there are to be had, down to pieces
@@ -164,6 +164,8 @@ owner_of(const struct jumbo_needs *needs, const struct jumbo_port *port)
     return needs->own_pool || needs->growth == JUMBO_GROW_NEVER ? port : NULL;
 }
 
+/* Returns true if 'port' with 'needs' has, or is to have, 'pool'.  It has one
+ * that was replaced until it has restarted. */
 static bool
 needs_pool(const struct jumbo_needs *needs, const struct jumbo_port *port,
            const struct jumbo_pool *pool)
@@ -485,8 +487,8 @@ log_size(const struct jumbo_pool *pool)
 }
 
 /* Returns the number of mbufs that there must be room for in a new pool that
- * needs 'n' at first.  What doesn't grow in place has as many: enough for ports
- * to restart seldom, or never. */
+ * needs 'n' at first.  What doesn't grow in place has that many: enough for
+ * ports to restart seldom, or never. */
 static uint64_t
 capacity(enum jumbo_growth growth, uint64_t n)
 {
@@ -530,8 +532,8 @@ init_packet(struct rte_mempool *mp OVS_UNUSED, void *aux OVS_UNUSED,
     dp_packet_init_dpdk(mbuf);
 }
 
-/* Returns a new pool, still without mbufs, that can grow to 'n' of them in
- * place.  Returns NULL and sets rte_errno if that fails. */
+/* Returns a mempool for 'pool', still without mbufs, that can get 'n' of them
+ * while it is used.  Returns NULL and sets rte_errno if that fails. */
 static struct rte_mempool *
 create_empty(const char *name, struct jumbo_pool *pool, uint32_t n,
              struct rte_pktmbuf_pool_private *priv)
@@ -562,9 +564,9 @@ create_empty(const char *name, struct jumbo_pool *pool, uint32_t n,
     return mp;
 }
 
-/* Returns a new pool in place of 'old', which needs 'n' mbufs at first.  It has
- * them, and all that it can have, unless it can grow in place: then it is still
- * without mbufs.  Returns NULL and sets rte_errno if that fails. */
+/* Returns a new pool to replace 'old', which needs 'n' mbufs at first.  It is
+ * still without mbufs if it can grow in place, otherwise it has all that it
+ * can have.  Returns NULL and sets rte_errno if that fails. */
 static struct jumbo_pool *
 pool_create(const struct jumbo_pool *old, uint64_t n)
     OVS_REQUIRES(mutex)
@@ -575,14 +577,10 @@ pool_create(const struct jumbo_pool *old, uint64_t n)
         .mbuf_priv_size = mbuf_size(old->buffer_size) - sizeof(struct rte_mbuf)
                           - old->buffer_size - RTE_PKTMBUF_HEADROOM,
     };
-    struct jumbo_pool *pool = xzalloc(sizeof *pool);
+    struct jumbo_pool *pool = xmemdup(old, sizeof *old);
     char name[RTE_MEMPOOL_NAMESIZE];
 
-    pool->numa_id = old->numa_id;
-    pool->buffer_size = old->buffer_size;
-    pool->owner = old->owner;
-    pool->growth = old->growth;
-
+    pool->imagined = false;
     n = capacity(pool->growth, n);
     snprintf(name, sizeof name, "ovs%d-%d-%u", pool->numa_id,
              pool->buffer_size, serial++);
@@ -639,8 +637,8 @@ sweep(void)
 }
 
 /* Returns the number of mbufs that 'pool' must have in addition, or all those
- * of the one that must replace it.  What doesn't grow in place uses its headroom
- * up first. */
+ * of the one that must replace it.  What doesn't grow in place uses up its
+ * headroom first. */
 static uint64_t
 pool_missing(const struct jumbo_pool *pool)
     OVS_REQUIRES(mutex)
@@ -696,9 +694,9 @@ shortage(int numa_id)
                                        "beyond dpdk-socket-limit" : "");
 }
 
-/* Reserves memory for the mbufs that 'pool' is missing, as 'chunks' to populate
- * it with, or as one of the 'new_pools', which replaces it, or both.  Returns 0
- * if successful, otherwise a positive errno value. */
+/* Reserves memory for the mbufs that 'pool' is missing: in 'chunks' for it, or
+ * in a pool to replace it, which is added to 'new_pools', or in chunks for
+ * that one.  Returns 0 if successful, otherwise a positive errno value. */
 static int
 pool_reserve(struct jumbo_pool *pool, struct ovs_list *chunks,
              struct ovs_list *new_pools)
@@ -717,10 +715,9 @@ pool_reserve(struct jumbo_pool *pool, struct ovs_list *chunks,
     return chunks_reserve(pool, missing, chunks);
 }
 
-/* Makes every pool as large as its demand, or has a larger one replace it,
- * which its ports don't use before they are started again.  Returns 0 if
- * successful, otherwise a positive errno value and, in '*errorp', a message for
- * the user, which the caller must free.  Then no pool has changed. */
+/* Makes every pool as large as its demand, or replaces it.  Returns 0 if
+ * successful, otherwise a positive errno value and, in '*errorp', a message
+ * for the user, which the caller must free.  Then no pool has changed. */
 static int
 grow(char **errorp)
     OVS_REQUIRES(mutex)

@@ -22,13 +22,13 @@
  * Ports on one NUMA node whose packets need buffers of one size share a pool,
  * unless they want one of their own.  A pool has as many mbufs as all ports of
  * the switch together can hold of it (see jumbo-demand.h).  When that rises,
- * the pool grows in place, while ports use it, or where that can't be, a larger
+ * the pool grows in place, while ports use it; where that can't be, a larger
  * one replaces it.  It never shrinks, but when nothing needs it any more and
  * its mbufs are back, it is freed.
  *
- * A pool is never smaller than its demand, except for one that must be replaced
- * and whose ports are still to follow, or can't.  What would need more memory
- * than there is fails before anything has changed.
+ * A pool is never smaller than its demand, unless it was replaced and its
+ * ports are still to follow, or can't be started again.  What would need more
+ * memory than there is fails before anything has changed.
  *
  * All functions take the module's own lock, and may be called with the locks
  * of a netdev held.  They may block while memory is reserved. */
@@ -52,8 +52,8 @@ struct rte_mempool;
  * is for ports of one kind. */
 enum jumbo_growth {
     JUMBO_GROW_IN_PLACE,        /* While ports use it. */
-    JUMBO_GROW_BY_RESTART,      /* A larger one replaces it, for which its ports
-                                 * must be started again. */
+    JUMBO_GROW_BY_RESTART,      /* A larger one replaces it, for which its
+                                 * ports must be started again. */
     JUMBO_GROW_NEVER,           /* It is for one port, which can't be started
                                  * again. */
 };
@@ -88,7 +88,8 @@ struct jumbo_pool_info {
     int buffer_size;            /* In bytes, without headroom. */
     bool own;                   /* Of one port that doesn't share it. */
     enum jumbo_growth growth;
-    bool replaced;              /* By another one; ports are still to follow. */
+    bool replaced;              /* By another one, which its ports are still to
+                                 * get. */
     uint64_t n_mbufs;           /* That it has. */
     uint64_t n_in_use;
     size_t size;                /* Bytes that they take. */
