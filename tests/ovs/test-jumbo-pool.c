@@ -1012,7 +1012,6 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
                == DPBUF_DPDK);
 
     /* Until its ports have the new one, the old one stays. */
-    memory = memory_now();
     new = prepare(&b, more);
     ovs_assert(new != old);
     ovs_assert(new->populated_size == demand_of(2, 1064, 192, 3, 1) * 3 / 2);
