@@ -128,23 +128,24 @@ register_ops(void)
 enum jumbo_growth
 jumbo_growth_for(const char *driver)
 {
-    /* These drivers register the memory of a mempool when a port starts, or
+    /* Drivers that register the memory of a mempool when a port starts, or
      * when the mempool is complete, and receive into nothing else (mlx5_rx.h,
-     * mlx5_rx_addr2mr(); sfc_nic_dma.c, sfc_mempool_event_cb()). */
-    static const char *const by_restart[] = {
-        "mlx5_pci", "mlx5_auxiliary", "net_sfc_efx"
+     * mlx5_rx_addr2mr(); sfc_nic_dma.c, sfc_mempool_event_cb()).  That of
+     * AF_XDP, too, but it doesn't release a receive queue's socket before it
+     * opens the next one (rte_eth_af_xdp.c, eth_rx_queue_setup()). */
+    static const struct {
+        const char *driver;
+        enum jumbo_growth growth;
+    } exceptions[] = {
+        { "mlx5_pci", JUMBO_GROW_BY_RESTART },
+        { "mlx5_auxiliary", JUMBO_GROW_BY_RESTART },
+        { "net_sfc_efx", JUMBO_GROW_BY_RESTART },
+        { "net_af_xdp", JUMBO_GROW_NEVER },
     };
 
-    if (driver) {
-        /* It does so, too, but doesn't release a receive queue's socket before
-         * it opens the next one (rte_eth_af_xdp.c, eth_rx_queue_setup()). */
-        if (!strcmp(driver, "net_af_xdp")) {
-            return JUMBO_GROW_NEVER;
-        }
-        for (int i = 0; i < ARRAY_SIZE(by_restart); i++) {
-            if (!strcmp(driver, by_restart[i])) {
-                return JUMBO_GROW_BY_RESTART;
-            }
+    for (int i = 0; driver && i < ARRAY_SIZE(exceptions); i++) {
+        if (!strcmp(driver, exceptions[i].driver)) {
+            return exceptions[i].growth;
         }
     }
 
