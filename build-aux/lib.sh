@@ -48,17 +48,19 @@ ovs_version() {
     sed -n 's/^AC_INIT(\[*openvswitch\]*, *\[*\([0-9][^],) ]*\).*/\1/p'
 }
 
-# kept: the bases that the series is kept for, the folders in patches/.
+# kept: the bases that the series is kept for, the newest last.
 kept() {
-    local dir
-    for dir in "$top"/patches/*/series; do
-        [ ! -f "$dir" ] || basename "$(dirname "$dir")"
-    done
+    awk '/^[^#]/ { print $1 }' "$top/build-aux/bases"
 }
 
-# patches_of BASE: the patches that its series names, in order.
-patches_of() {
-    sed 's/#.*//' "$top/patches/$1/series" | awk 'NF { print $1 }'
+# version_of BASE: the version of OVS that it is.
+version_of() {
+    awk -v base="$1" '$1 == base { print $2 }' "$top/build-aux/bases"
+}
+
+# hooks: the patches that the series names, in order.
+hooks() {
+    awk '/^[^# ]/ { print $1 }' "$top/patches/series"
 }
 
 # mails_of WORK: the mails for upstream, without the cover letter, in order.
@@ -80,7 +82,7 @@ new_files() {
 
 # suites_of BASE: the Debian suites that package it, in the order to try.
 suites_of() {
-    awk -v base="$1" '$1 == base { $1 = ""; print }' "$top/build-aux/bases"
+    awk -v base="$1" '$1 == base { $1 = $2 = ""; sub(/^ /, ""); print }' "$top/build-aux/bases"
 }
 
 # suite_of BASE: the first of them.
@@ -137,9 +139,10 @@ files_id() {
     { new_files | cut -f1; echo build-aux/generated; } | id_of
 }
 
-# series_id BASE: the id of its series and patches.
-series_id() {
-    (cd "$top" && find "patches/$1" -type f | LC_ALL=C sort) | id_of
+# hooks_id BASE: the id of its hooks, and so of those of newer bases.
+hooks_id() {
+    (cd "$top" && ls patches/series patches/*.patch \
+        $(kept | awk -v base="$1" '$1 == base { on = 1 } on { print "patches/" $1 "/hooks.diff" }') 2>/dev/null || :) | id_of
 }
 
 # tree_id TREE: changes whenever a file of the git tree TREE does, committed or

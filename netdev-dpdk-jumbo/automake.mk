@@ -27,6 +27,7 @@ lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-show.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-show.h
 endif
 
+TESTSUITE_AT += tests/jumbo.at
 TESTSUITE_AT += tests/jumbo-mtu.at
 TESTSUITE_AT += tests/jumbo-demand.at
 TESTSUITE_AT += tests/jumbo-pool.at
@@ -37,6 +38,7 @@ TESTSUITE_AT += tests/jumbo-bridge.at
 TESTSUITE_AT += tests/jumbo-path.at
 TESTSUITE_AT += tests/jumbo-vsctl-show.at
 
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-show.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-limits.at
