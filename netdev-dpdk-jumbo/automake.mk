@@ -10,7 +10,11 @@
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/compat.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-demand.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-demand.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-driver.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-driver.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-frame.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-layout.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-layout.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-mtu.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-mtu.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-path.c
@@ -20,6 +24,8 @@ lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-tunnel.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-tunnel.h
 
 if DPDK_NETDEV
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-memory.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-memory.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-pool.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-rx.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-rx.h
@@ -30,6 +36,7 @@ endif
 TESTSUITE_AT += tests/jumbo.at
 TESTSUITE_AT += tests/jumbo-mtu.at
 TESTSUITE_AT += tests/jumbo-demand.at
+TESTSUITE_AT += tests/jumbo-layout.at
 TESTSUITE_AT += tests/jumbo-pool.at
 TESTSUITE_AT += tests/jumbo-idl.at
 TESTSUITE_AT += tests/jumbo-error.at
@@ -59,6 +66,7 @@ EXTRA_DIST += tests/jumbo-path.schema.json
 EXTRA_DIST += tests/jumbo-relay.py
 
 tests_ovstest_SOURCES += tests/test-jumbo-demand.c
+tests_ovstest_SOURCES += tests/test-jumbo-layout.c
 tests_ovstest_SOURCES += tests/test-jumbo-mtu.c
 
 if DPDK_NETDEV

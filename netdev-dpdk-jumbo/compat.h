@@ -26,9 +26,11 @@
 #endif
 
 #include "dp-packet.h"
+#include "jumbo-demand.h"
 #include "openvswitch/compiler.h"
 #include "openvswitch/json.h"
 #include "unixctl.h"
+#include "userspace-tso.h"
 #include "util.h"
 
 #ifdef DPDK_NETDEV
@@ -51,6 +53,18 @@ mbuf_is_tso(const struct rte_mbuf *mbuf)
     return mbuf->tso_segsz;
 #else
     return mbuf->ol_flags & RTE_MBUF_F_TX_TCP_SEG;
+#endif
+}
+
+/* Returns the most packets that a packet may be sent as in one batch.  Open
+ * vSwitch 3.5 segments, too, but sends what it got 32 at a time; 3.1 can't. */
+static inline unsigned int
+jumbo_max_segments(void)
+{
+#ifdef DP_PACKET_OL_SHIFT_COUNT
+    return userspace_tso_enabled() ? JUMBO_GSO_SEGMENTS : 1;
+#else
+    return 1;
 #endif
 }
 #endif /* DPDK_NETDEV */

@@ -108,6 +108,19 @@ jumbo_min_mtu(int size)
     return min;
 }
 
+/* Returns the buffer that Open vSwitch itself has for MTU 'mtu'
+ * (netdev-dpdk.c, dpdk_buf_size()).  The boundaries of 'jumbo_buffer_sizes'
+ * are among its own, so that ports that share a pool there do so here. */
+static inline int
+jumbo_ovs_buffer_size(int mtu)
+{
+    return ROUND_UP(mtu + JUMBO_MAX_L2_LEN, JUMBO_BUFFER_ALIGN);
+}
+
+/* The smallest of these buffers of which Open vSwitch's shared pools have as
+ * many as it ever has. */
+#define JUMBO_OVS_LARGE_BUFFER 2048
+
 /* Returns the data room of the buffer for MTU 'mtu'. */
 static inline int
 jumbo_data_room(int mtu)

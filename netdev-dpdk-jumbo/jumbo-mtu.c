@@ -95,7 +95,9 @@ jumbo_mtu_refuse(struct jumbo_mtu_refusal *refusal, int mtu, int error,
                  char *reason)
 {
     free(refusal->reason);
-    *refusal = (struct jumbo_mtu_refusal) { mtu, error, reason };
+    *refusal = (struct jumbo_mtu_refusal) {
+        .mtu = mtu, .error = error, .reason = reason
+    };
 }
 
 /* To be called when the device 'name' could not be reconfigured for MTU
@@ -155,6 +157,11 @@ jumbo_mtu_error(const struct jumbo_mtu_request *request, int in_force,
     bool refused = (refusal->error
                     && refusal->mtu == MIN(request->mtu, INT_MAX));
     struct ds s = DS_EMPTY_INITIALIZER;
+
+    if (refusal->is_down) {
+        return xasprintf("%s; the interface is down until there is memory",
+                         refusal->reason);
+    }
 
     ds_put_format(&s, "MTU %"PRId64" was requested%s, but ", request->mtu,
                   request->source == JUMBO_MTU_BRIDGE ? " for the bridge"

@@ -63,6 +63,7 @@ struct jumbo_mtu_refusal {
     char *reason;               /* As a part of a sentence for the user, owned;
                                  * NULL if the MTU was refused at once, before
                                  * it was tried. */
+    bool is_down;               /* The interface waits for memory. */
 };
 
 void jumbo_mtu_refuse(struct jumbo_mtu_refusal *, int mtu, int error,

@@ -19,16 +19,16 @@
 
 /* The mempools that DPDK ports receive into.
  *
- * Ports on one NUMA node whose packets need buffers of one size share a pool,
- * unless they want one of their own.  A pool has as many mbufs as all ports of
- * the switch together can hold of it (see jumbo-demand.h).  When that rises,
- * the pool grows in place, while ports use it; where that can't be, a larger
- * one replaces it.  It never shrinks, but when nothing needs it any more and
- * its mbufs are back, it is freed.
+ * Which ports share one, and how many mbufs it is to have, is calculated by
+ * jumbo-layout.h.  When that rises, the pool grows in place, while ports use
+ * it; where that can't be, a larger one replaces it, and its ports are
+ * reconfigured.  It never shrinks, but when nothing needs it any more and its
+ * mbufs are back, it is freed.
  *
- * A pool is never smaller than its demand, unless it was replaced and its
- * ports are still to follow, or can't be started again.  What would need more
- * memory than there is fails before anything has changed.
+ * A port that can't have the least that it needs is refused before anything
+ * has changed.  Where there is memory for that, but not for all that ports can
+ * hold, a pool has what there is, the log tells what is missing, and it is
+ * completed when there is memory.
  *
  * All functions take the module's own lock, and may be called with the locks
  * of a netdev held.  They may block while memory is reserved. */
@@ -39,6 +39,7 @@
 
 #include "compiler.h"
 #include "jumbo-demand.h"
+#include "jumbo-layout.h"
 #include "openvswitch/list.h"
 #include "svec.h"
 
@@ -46,36 +47,13 @@ struct netdev;
 struct rte_mempool;
 
 #define JUMBO_MAX_HEADROOM 1000 /* In percent. */
-#define JUMBO_DEFAULT_DESCS 2048 /* Of a receive or transmit queue. */
-
-/* How the pool of a port can grow, which depends on the port's driver.  A pool
- * is for ports of one kind. */
-enum jumbo_growth {
-    JUMBO_GROW_IN_PLACE,        /* While ports use it. */
-    JUMBO_GROW_BY_RESTART,      /* A larger one replaces it, for which its
-                                 * ports must be started again. */
-    JUMBO_GROW_NEVER,           /* It is for one port, which can't be started
-                                 * again. */
-};
-
-/* What a port needs, and what it can hold. */
-struct jumbo_needs {
-    int numa_id;                /* Where its buffers are. */
-    int buffer_size;            /* In bytes, without headroom.  0 if it doesn't
-                                 * receive yet. */
-    enum jumbo_growth growth;   /* From jumbo_growth_for(). */
-    bool own_pool;              /* Doesn't share its pool. */
-    uint64_t n_rxq;             /* Like 'struct jumbo_demand_input', */
-    uint64_t rx_descs;          /* for this port alone. */
-    uint64_t n_txq;             /* One for each thread, unless the device */
-    uint64_t tx_descs;          /* has fewer. */
-};
 
 /* A port.  Its owner, a netdev, initializes it with zeros. */
 struct jumbo_port {
     struct ovs_list node;       /* In the list of all ports. */
     struct netdev *netdev;
     bool known;                 /* In that list. */
+    bool waits;                 /* For memory for a pool; it has none. */
     struct jumbo_needs now;     /* What it has. */
     struct jumbo_pool *pool;    /* That it receives into, or NULL. */
     struct jumbo_needs next;    /* What it is going to have, */
@@ -87,19 +65,36 @@ struct jumbo_pool_info {
     int numa_id;
     int buffer_size;            /* In bytes, without headroom. */
     bool own;                   /* Of one port that doesn't share it. */
-    enum jumbo_growth growth;
+    bool grows_in_place;
+    bool starts_once;           /* It stays as it is. */
     bool replaced;              /* By another one, which its ports are still to
                                  * get. */
     uint64_t n_mbufs;           /* That it has. */
     uint64_t n_in_use;
     size_t size;                /* Bytes that they take. */
     struct jumbo_demand demand;
+    uint64_t limit;             /* See 'struct jumbo_layout_pool'. */
+    uint64_t target;
     uint64_t n_missing;         /* Mbufs that it has to get. */
     size_t missing_size;        /* Bytes that they take. */
     int memory_node;            /* NUMA node whose memory these are. */
-    size_t free_memory;         /* Bytes that are free there. */
     struct svec ports;          /* That receive into it. */
     size_t n_new_ports;         /* That a plan adds to these. */
+};
+
+/* Memory of a NUMA node, in bytes. */
+struct jumbo_memory_info {
+    int node;
+    size_t free;
+    size_t missing;             /* For the pools that there are to be. */
+    size_t missing_all;         /* The same when all guests are there. */
+};
+
+struct jumbo_pools_info {
+    struct jumbo_pool_info *pools;
+    size_t n;
+    struct jumbo_memory_info *nodes; /* Where something is missing. */
+    size_t n_nodes;
 };
 
 /* A change, to be looked at before it is made. */
@@ -111,7 +106,6 @@ struct jumbo_plan {
 };
 
 #ifdef DPDK_NETDEV
-enum jumbo_growth jumbo_growth_for(const char *driver);
 int jumbo_port_prepare(struct jumbo_port *, struct netdev *,
                        const struct jumbo_needs *, struct rte_mempool **mpp,
                        char **errorp);
@@ -119,25 +113,34 @@ void jumbo_port_commit(struct jumbo_port *);
 bool jumbo_port_must_restart(const struct jumbo_port *);
 void jumbo_port_destroy(struct jumbo_port *);
 
-bool jumbo_thread_add(void);
+void jumbo_thread_add(void);
 void jumbo_thread_remove(void);
-int jumbo_set_max_frags(unsigned int max_frags);
+void jumbo_set_max_frags(unsigned int max_frags);
+void jumbo_frags_in_use(void);
+void jumbo_set_flush_interval(unsigned int us);
 void jumbo_set_headroom(const char *percent);
 
-void jumbo_pool_sweep(void);
-size_t jumbo_pools_get(struct jumbo_pool_info **);
-size_t jumbo_pools_plan(const struct jumbo_plan *, struct jumbo_pool_info **);
-void jumbo_pools_free(struct jumbo_pool_info *, size_t n);
-bool jumbo_port_get(const char *name, struct jumbo_needs *);
+void jumbo_pools_run(void);
+void jumbo_pools_get(const struct jumbo_plan *, struct jumbo_pools_info *);
+void jumbo_pools_free(struct jumbo_pools_info *);
+bool jumbo_port_get_needs(const char *name, struct jumbo_needs *);
 unsigned int jumbo_n_threads(void);
-unsigned int jumbo_pool_avail(const struct rte_mempool *);
-void jumbo_pool_sizes(const struct rte_mempool *, int *buffer_size,
-                      size_t *n_mbufs, size_t *size);
+bool jumbo_port_get_pool(const struct jumbo_port *, int *buffer_size,
+                         size_t *size, uint64_t *n_mbufs, uint64_t *n_missing);
 #else
-static inline int
+static inline void
 jumbo_set_max_frags(unsigned int max_frags OVS_UNUSED)
 {
-    return 0;
+}
+
+static inline void
+jumbo_frags_in_use(void)
+{
+}
+
+static inline void
+jumbo_set_flush_interval(unsigned int us OVS_UNUSED)
+{
 }
 #endif
 

@@ -19,6 +19,7 @@
 #include "jumbo-show.h"
 
 #include "compat.h"
+#include "jumbo-driver.h"
 #include "jumbo-frame.h"
 #include "jumbo-mtu.h"
 #include "jumbo-pool.h"
@@ -57,31 +58,58 @@ put_pool(struct ds *s, const struct jumbo_pool_info *info, bool plan)
         ds_put_format(s, " +%"PRIuSIZE, info->n_new_ports);
     }
     ds_put_format(s, "%s%s%s\n", info->own ? " (own pool)" : "",
-                  info->growth == JUMBO_GROW_BY_RESTART ? " (grows by restart)"
-                  : info->growth == JUMBO_GROW_NEVER ? " (can't grow)" : "",
+                  info->starts_once ? " (can't grow)"
+                  : info->grows_in_place ? "" : " (grows by restart)",
                   info->replaced ? " (replaced)" : "");
 
     ds_put_cstr(s, "     ");
     for (int i = 0; i < JUMBO_DEMAND_N_TERMS; i++) {
         ds_put_format(s, " %s %"PRIu64"%s", jumbo_demand_term_name(i),
                       info->demand.terms[i],
-                      i < JUMBO_DEMAND_N_TERMS - 1 ? "," : "\n");
+                      i < JUMBO_DEMAND_N_TERMS - 1 ? "," : "");
     }
+    if (info->demand.total > info->target) {
+        ds_put_format(s, ", limited to %"PRIu64, info->target);
+    }
+    if (info->n_missing && !plan) {
+        ds_put_format(s, ", missing %"PRIu64, info->n_missing);
+    }
+    ds_put_char(s, '\n');
+}
+
+static const char *
+fits(size_t missing, size_t free_)
+{
+    return missing > free_ ? "does not fit" : "fits";
 }
 
 static void
-put_pools(struct ds *s, const struct jumbo_pool_info *infos, size_t n,
-          bool plan)
+put_pools(struct ds *s, const struct jumbo_pools_info *info, bool plan)
 {
-    if (!n) {
+    if (info->n) {
+        ds_put_format(s, "NUMA  buffer  MTU              mbufs  %s    demand  "
+                      "ports\n",
+                      plan ? "    more        MB" : "  in use        MB");
+    } else {
         ds_put_cstr(s, "There are no mempools.\n");
-        return;
     }
-    ds_put_format(s, "NUMA  buffer  MTU              mbufs  %s    demand  "
-                  "ports\n",
-                  plan ? "    more        MB" : "  in use        MB");
-    for (size_t i = 0; i < n; i++) {
-        put_pool(s, &infos[i], plan);
+    for (size_t i = 0; i < info->n; i++) {
+        put_pool(s, &info->pools[i], plan);
+    }
+    for (size_t i = 0; i < info->n_nodes; i++) {
+        const struct jumbo_memory_info *m = &info->nodes[i];
+
+        if (m->missing) {
+            ds_put_format(s, "NUMA node %d: %.1f MB more, %.1f MB are free: "
+                          "%s\n", m->node, mb(m->missing), mb(m->free),
+                          fits(m->missing, m->free));
+        }
+        if (m->missing_all > m->missing) {
+            ds_put_format(s, "NUMA node %d, when all guests are up: %.1f MB "
+                          "more, %.1f MB are free: %s\n", m->node,
+                          mb(m->missing_all), mb(m->free),
+                          fits(m->missing_all, m->free));
+        }
     }
 }
 
@@ -104,97 +132,85 @@ pool_to_json(const struct jumbo_pool_info *info)
     }
 
     json_object_put(json, "numa", json_integer_create(info->numa_id));
-    json_object_put(json, "buffer-size",
+    json_object_put(json, "buffer_size",
                     json_integer_create(info->buffer_size));
-    json_object_put(json, "min-mtu", json_integer_create(
+    json_object_put(json, "min_mtu", json_integer_create(
                         jumbo_min_mtu(info->buffer_size)));
-    json_object_put(json, "max-mtu", json_integer_create(
+    json_object_put(json, "max_mtu", json_integer_create(
                         jumbo_max_mtu(info->buffer_size)));
     json_object_put(json, "own", json_boolean_create(info->own));
     json_object_put_string(
-        json, "growth",
-        info->growth == JUMBO_GROW_IN_PLACE ? "in-place"
-        : info->growth == JUMBO_GROW_BY_RESTART ? "by-restart" : "never");
+        json, "growth", info->starts_once ? "never"
+                        : info->grows_in_place ? "in-place" : "by-restart");
     json_object_put(json, "replaced", json_boolean_create(info->replaced));
     json_object_put(json, "mbufs", json_integer_create(info->n_mbufs));
-    json_object_put(json, "in-use", json_integer_create(info->n_in_use));
+    json_object_put(json, "in_use", json_integer_create(info->n_in_use));
     json_object_put(json, "bytes", json_integer_create(info->size));
-    json_object_put(json, "more-mbufs", json_integer_create(info->n_missing));
-    json_object_put(json, "more-bytes",
+    json_object_put(json, "limit", json_integer_create(info->limit));
+    json_object_put(json, "target", json_integer_create(info->target));
+    json_object_put(json, "missing_mbufs",
+                    json_integer_create(info->n_missing));
+    json_object_put(json, "missing_bytes",
                     json_integer_create(info->missing_size));
-    json_object_put(json, "free-bytes",
-                    json_integer_create(info->free_memory));
     json_object_put(json, "demand", demand);
     json_object_put(json, "ports", ports);
-    json_object_put(json, "new-ports",
+    json_object_put(json, "new_ports",
                     json_integer_create(info->n_new_ports));
     return json;
 }
 
 static struct json *
-pools_to_json(const struct jumbo_pool_info *infos, size_t n)
+pools_to_json(const struct jumbo_pools_info *info)
 {
+    struct json *json = json_object_create();
     struct json *pools = json_array_create_empty();
+    struct json *nodes = json_array_create_empty();
+    bool all_fit = true;
 
-    for (size_t i = 0; i < n; i++) {
-        json_array_add(pools, pool_to_json(&infos[i]));
+    for (size_t i = 0; i < info->n; i++) {
+        json_array_add(pools, pool_to_json(&info->pools[i]));
     }
-    return pools;
+    for (size_t i = 0; i < info->n_nodes; i++) {
+        const struct jumbo_memory_info *m = &info->nodes[i];
+        struct json *node = json_object_create();
+
+        json_object_put(node, "node", json_integer_create(m->node));
+        json_object_put(node, "free_bytes", json_integer_create(m->free));
+        json_object_put(node, "missing_bytes",
+                        json_integer_create(m->missing));
+        json_object_put(node, "missing_bytes_all_guests",
+                        json_integer_create(m->missing_all));
+        json_array_add(nodes, node);
+        all_fit = all_fit && m->missing_all <= m->free;
+    }
+    json_object_put(json, "pools", pools);
+    json_object_put(json, "memory", nodes);
+    json_object_put(json, "fits", json_boolean_create(all_fit));
+    return json;
 }
 
 /* Plans. */
 
-/* Returns the bytes that 'infos' are missing on 'memory_node'. */
-static size_t
-missing_on(const struct jumbo_pool_info *infos, size_t n, int memory_node)
-{
-    size_t missing = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        missing += infos[i].memory_node == memory_node
-                   ? infos[i].missing_size : 0;
-    }
-    return missing;
-}
-
-static bool
-fits(const struct jumbo_pool_info *infos, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (missing_on(infos, n, infos[i].memory_node)
-            > infos[i].free_memory) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void
-put_fit(struct ds *s, const struct jumbo_pool_info *infos, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t missing = missing_on(infos, n, infos[i].memory_node);
-
-        /* Once for each node: at the first pool of it that needs more. */
-        if (!infos[i].missing_size
-            || missing_on(infos, i, infos[i].memory_node)) {
-            continue;
-        }
-        ds_put_format(s, "NUMA node %d: %.1f MB more, %.1f MB are free: %s\n",
-                      infos[i].memory_node, mb(missing),
-                      mb(infos[i].free_memory),
-                      missing > infos[i].free_memory ? "does not fit"
-                                                     : "fits");
-    }
-}
-
 /* Commands. */
 
+/* Replies the pools that there are, or would be after 'plan'. */
 static void
-reply(struct unixctl_conn *conn, struct ds *s)
+reply_pools(struct unixctl_conn *conn, const struct jumbo_plan *plan,
+            bool json)
 {
-    unixctl_command_reply(conn, ds_cstr(s));
-    ds_destroy(s);
+    struct jumbo_pools_info info;
+
+    jumbo_pools_get(plan, &info);
+    if (json) {
+        unixctl_reply_json(conn, pools_to_json(&info));
+    } else {
+        struct ds s = DS_EMPTY_INITIALIZER;
+
+        put_pools(&s, &info, plan != NULL);
+        unixctl_command_reply(conn, ds_cstr(&s));
+        ds_destroy(&s);
+    }
+    jumbo_pools_free(&info);
 }
 
 /* "netdev-dpdk/mempool-show [format=json]". */
@@ -202,31 +218,15 @@ void
 jumbo_show_pools(struct unixctl_conn *conn, int argc, const char *argv[],
                  void *aux OVS_UNUSED)
 {
-    struct jumbo_pool_info *infos;
-    size_t n;
-
     if (argc > 1 && strcmp(argv[1], "format=json")) {
         unixctl_command_reply_error(conn,
                                     "the only argument is \"format=json\"");
         return;
     }
-
-    n = jumbo_pools_get(&infos);
-    if (argc > 1 || unixctl_wants_json(conn)) {
-        struct json *json = json_object_create();
-
-        json_object_put(json, "pools", pools_to_json(infos, n));
-        unixctl_reply_json(conn, json);
-    } else {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        put_pools(&s, infos, n, false);
-        reply(conn, &s);
-    }
-    jumbo_pools_free(infos, n);
+    reply_pools(conn, NULL, argc > 1 || unixctl_wants_json(conn));
 }
 
-/* What a plan may say, with the default for a new port. */
+/* A number that a plan may give. */
 struct plan_key {
     const char *name;
     int min;
@@ -297,7 +297,7 @@ parse_plan(int argc, const char *argv[], struct plan_key keys[],
 /* "netdev-dpdk/mempool-plan [KEY=VALUE]...". */
 void
 jumbo_show_plan(struct unixctl_conn *conn, int argc, const char *argv[],
-                jumbo_size_for_mtu *size_for_mtu)
+                jumbo_set_buffers *set_buffers)
 {
     struct plan_key keys[] = {
         [PLAN_MTU] = { "mtu", JUMBO_MIN_MTU, JUMBO_MAX_MTU, -1 },
@@ -315,9 +315,7 @@ jumbo_show_plan(struct unixctl_conn *conn, int argc, const char *argv[],
     bool json = unixctl_wants_json(conn);
     const char *driver = NULL;
     bool vhost = false;
-    struct jumbo_pool_info *infos;
     char *error;
-    size_t n;
 
     error = parse_plan(argc, argv, keys, &plan.port, &driver, &vhost, &json);
     if (error) {
@@ -336,7 +334,7 @@ jumbo_show_plan(struct unixctl_conn *conn, int argc, const char *argv[],
                       "\"driver\" are about new ones");
             return;
         }
-        if (!jumbo_port_get(plan.port, needs)) {
+        if (!jumbo_port_get_needs(plan.port, needs)) {
             error = xasprintf("there is no DPDK port \"%s\"", plan.port);
             unixctl_command_reply_error(conn, error);
             free(error);
@@ -345,16 +343,11 @@ jumbo_show_plan(struct unixctl_conn *conn, int argc, const char *argv[],
         vhost = !needs->rx_descs;
     } else {
         plan.n_add = plan_value(&keys[PLAN_ADD], 1);
-        needs->growth = jumbo_growth_for(vhost ? NULL : driver);
-        needs->n_rxq = 1;
+        needs->n_rxq = needs->n_txq = 1;
         needs->rx_descs = needs->tx_descs = JUMBO_DEFAULT_DESCS;
-        needs->n_txq = 1;
     }
 
     needs->numa_id = plan_value(&keys[PLAN_NUMA], needs->numa_id);
-    if (!plan.port || keys[PLAN_MTU].value > 0) {
-        size_for_mtu(needs, plan_value(&keys[PLAN_MTU], 1500));
-    }
     if (vhost) {
         needs->n_rxq = needs->rx_descs = needs->n_txq = needs->tx_descs = 0;
     } else {
@@ -363,42 +356,40 @@ jumbo_show_plan(struct unixctl_conn *conn, int argc, const char *argv[],
         uint64_t n_txq_desc = plan_value(&keys[PLAN_N_TXQ_DESC],
                                          needs->tx_descs / needs->n_txq);
 
-        needs->n_rxq = plan_value(&keys[PLAN_N_RXQ], needs->n_rxq);
         if (!plan.port || needs->n_txq == n_threads) {
             needs->n_txq = plan.n_threads;
         }
-        needs->rx_descs = needs->n_rxq * n_rxq_desc;
+        needs->rx_descs = plan_value(&keys[PLAN_N_RXQ], needs->n_rxq)
+                          * n_rxq_desc;
+        needs->rx_filled = needs->rx_filled ? needs->rx_descs : 0;
+        needs->n_rxq = plan_value(&keys[PLAN_N_RXQ], needs->n_rxq);
         needs->tx_descs = needs->n_txq * n_txq_desc;
     }
-
-    n = jumbo_pools_plan(&plan, &infos);
-    if (json) {
-        struct json *result = json_object_create();
-
-        json_object_put(result, "pools", pools_to_json(infos, n));
-        json_object_put(result, "fits", json_boolean_create(fits(infos, n)));
-        unixctl_reply_json(conn, result);
-    } else {
-        struct ds s = DS_EMPTY_INITIALIZER;
-
-        put_pools(&s, infos, n, true);
-        put_fit(&s, infos, n);
-        reply(conn, &s);
+    if (!plan.port) {
+        jumbo_driver_apply(vhost ? NULL : driver, NULL, needs);
     }
-    jumbo_pools_free(infos, n);
+    needs->mtu = plan_value(&keys[PLAN_MTU],
+                            plan.port ? needs->mtu : ETH_PAYLOAD_MAX);
+    set_buffers(needs);
+    reply_pools(conn, &plan, json);
 }
 
-/* Adds to 'status' what there is to say about 'mp', which may be NULL. */
+/* Adds to 'status' what there is to say about the mempool of 'port'. */
 void
-jumbo_show_status(const struct rte_mempool *mp, struct smap *status)
+jumbo_show_status(const struct jumbo_port *port, struct smap *status)
 {
-    if (mp) {
-        size_t n_mbufs, size;
-        int buffer_size;
+    uint64_t n_mbufs, n_missing;
+    int buffer_size;
+    size_t size;
 
-        jumbo_pool_sizes(mp, &buffer_size, &n_mbufs, &size);
+    if (jumbo_port_get_pool(port, &buffer_size, &size, &n_mbufs,
+                            &n_missing)) {
         smap_add_format(status, "mempool_buffer_size", "%d", buffer_size);
-        smap_add_format(status, "mempool_mbufs", "%"PRIuSIZE, n_mbufs);
+        smap_add_format(status, "mempool_mbufs", "%"PRIu64, n_mbufs);
         smap_add_format(status, "mempool_mb", "%.1f", mb(size));
+        if (n_missing) {
+            smap_add_format(status, "mempool_missing_mbufs", "%"PRIu64,
+                            n_missing);
+        }
     }
 }

@@ -22,18 +22,18 @@
  * interface. */
 
 struct jumbo_needs;
-struct rte_mempool;
+struct jumbo_port;
 struct smap;
 struct unixctl_conn;
 
-/* Fills in what a port of 'mtu' needs because of its MTU: 'buffer_size' and
- * 'own_pool'.  'numa_id' is set. */
-typedef void jumbo_size_for_mtu(struct jumbo_needs *, int mtu);
+/* Sets the buffers for a port with 'needs', all else of which is set, as the
+ * user configured it, with jumbo_needs_set_buffers(). */
+typedef void jumbo_set_buffers(struct jumbo_needs *needs);
 
 void jumbo_show_pools(struct unixctl_conn *, int argc, const char *argv[],
                       void *aux);
 void jumbo_show_plan(struct unixctl_conn *, int argc, const char *argv[],
-                     jumbo_size_for_mtu *);
-void jumbo_show_status(const struct rte_mempool *, struct smap *);
+                     jumbo_set_buffers *);
+void jumbo_show_status(const struct jumbo_port *, struct smap *);
 
 #endif /* jumbo-show.h */

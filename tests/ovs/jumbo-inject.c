@@ -26,6 +26,9 @@
  *     left for mbufs.  Only without hugepages: then DPDK's memory is the same
  *     for all nodes.
  *
+ *   - As long as there is the file $JUMBO_FULL, no node has memory left for
+ *     mbufs.
+ *
  * Works only where DPDK is a shared library. */
 
 #include <config.h>
@@ -36,6 +39,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
@@ -127,14 +131,36 @@ rte_malloc_heap_socket_is_external(int socket)
     return getenv("JUMBO_GUEST_NODE") ? 0 : f(socket);
 }
 
+static bool
+is_full(int node)
+{
+    const char *full_node = getenv("JUMBO_FULL_NODE");
+    const char *file_name = getenv("JUMBO_FULL");
+
+    return (full_node && node == atoi(full_node))
+           || (file_name && !access(file_name, F_OK));
+}
+
 void *
 rte_malloc_socket(const char *type, size_t size, unsigned int align,
                   int socket)
 {
     void *(*f)(const char *, size_t, unsigned int, int)
         = real("rte_malloc_socket");
-    const char *full_node = getenv("JUMBO_FULL_NODE");
 
-    return full_node && socket == atoi(full_node)
+    return type && !strcmp(type, "ovs-mbufs") && is_full(socket)
            ? NULL : f(type, size, align, socket);
+}
+
+int
+rte_malloc_get_socket_stats(int socket, struct rte_malloc_socket_stats *stats)
+{
+    int (*f)(int, struct rte_malloc_socket_stats *)
+        = real("rte_malloc_get_socket_stats");
+    int retval = f(socket, stats);
+
+    if (is_full(socket)) {
+        stats->heap_freesz_bytes = 0;
+    }
+    return retval;
 }

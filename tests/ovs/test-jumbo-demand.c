@@ -22,7 +22,7 @@
 #include "random.h"
 #include "util.h"
 
-#define N_FIELDS 8
+#define N_FIELDS 10
 
 /* An input, also as the array of its members. */
 union input {
@@ -37,10 +37,12 @@ static const union input largest = {
     .in = {
         .n_rxq = 1024 * 256,
         .rx_descs = 1024ULL * 256 * 8192,
+        .rx_filled = 1024ULL * 256 * 8192,
         .tx_descs = 1024ULL * 256 * 8192,
-        .n_ports = 1024,
         .n_threads = 1024,
         .cache_size = 512,
+        .n_segments = JUMBO_GSO_SEGMENTS,
+        .flush_interval = 1000000,
         .max_frags = UINT32_MAX,
         .headroom = 1000,
     },
@@ -67,7 +69,11 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
         for (int j = 0; j < N_FIELDS; j++) {
             input.fields[j] = random_up_to(largest.fields[j]);
         }
+        input.in.rx_filled = MIN(input.in.rx_filled, input.in.rx_descs);
         d = jumbo_demand(&input.in);
+        ovs_assert(jumbo_demand_to_start(&input.in) <= d.total);
+        ovs_assert(jumbo_demand_to_start(&input.in) >= JUMBO_BURST
+                   || !input.in.n_threads);
 
         for (int t = 0; t < JUMBO_DEMAND_N_TERMS; t++) {
             ovs_assert(d.total >= d.terms[t]);
@@ -87,6 +93,8 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
                 ovs_assert(m.terms[t] >= d.terms[t]);
             }
             ovs_assert(m.total >= d.total);
+            ovs_assert(jumbo_demand_to_start(&more.in)
+                       >= jumbo_demand_to_start(&input.in));
         }
     }
 }
@@ -100,7 +108,8 @@ print_demand(const char *title, const struct jumbo_demand_input *in)
     for (int t = 0; t < JUMBO_DEMAND_N_TERMS; t++) {
         printf(" %s %"PRIu64",", jumbo_demand_term_name(t), d.terms[t]);
     }
-    printf(" total %"PRIu64"\n", d.total);
+    printf(" total %"PRIu64", to start %"PRIu64"\n", d.total,
+           jumbo_demand_to_start(in));
 }
 
 static void
@@ -109,31 +118,38 @@ test_examples(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct jumbo_demand_input in = {
         .n_rxq = 1,
         .rx_descs = 1 * 2048,
+        .rx_filled = 1 * 2048,
         .tx_descs = 2 * 2048,
-        .n_ports = 1,
         .n_threads = 2,
         .cache_size = 512,
-        .max_frags = 1000,
+        .n_segments = 1,
     };
 
     print_demand("one Ethernet port, 2 threads", &in);
     in.headroom = 20;
     print_demand("with 20 % headroom", &in);
     in.headroom = 0;
+    in.rx_filled = 0;
+    print_demand("whose driver fills no ring", &in);
+    in.max_frags = 1000;
+    print_demand("with IP fragments", &in);
+    in.n_segments = JUMBO_GSO_SEGMENTS;
+    print_demand("and userspace TSO", &in);
+    in.n_segments = 1;
+    in.flush_interval = 50;
+    print_demand("and tx-flush-interval=50 instead", &in);
+    in.flush_interval = in.max_frags = 0;
 
     /* Of 2 receive and 4 transmit queues each. */
     in.n_rxq = 2 * 2;
-    in.rx_descs = 2 * 2 * 2048;
+    in.rx_descs = in.rx_filled = 2 * 2 * 2048;
     in.tx_descs = 2 * 4 * 2048;
-    in.n_ports = 2;
     in.n_threads = 4;
     print_demand("two Ethernet ports, 4 threads", &in);
 
     /* These, and the vhost ports, which receive into another pool. */
-    in.n_rxq = 0;
-    in.rx_descs = 0;
-    in.n_ports = 64 + 2;
-    print_demand("64 vhost ports beside them", &in);
+    in.n_rxq = in.rx_descs = in.rx_filled = 0;
+    print_demand("vhost ports beside them", &in);
 
     print_demand("largest", &largest.in);
 }

@@ -131,45 +131,56 @@ print_error(int64_t requested, int in_force, struct jumbo_mtu_limits limits,
                      refusal);
 }
 
+static struct jumbo_mtu_refusal
+refused(int mtu, int error, char *reason)
+{
+    return (struct jumbo_mtu_refusal) {
+        .mtu = mtu, .error = error, .reason = reason
+    };
+}
+
 static void
 test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     const struct jumbo_mtu_limits unknown = { 0, 0 };
     const struct jumbo_mtu_limits i40e = { 68, 9702 };
-    const struct jumbo_mtu_refusal none = { 0, 0, NULL };
+    const struct jumbo_mtu_refusal none = { .mtu = 0 };
+    struct jumbo_mtu_refusal down;
     char reason[] = "there is no memory";
 
     /* Out of range: the limits say more than the errno value. */
     print_error(9710, 1500, i40e,
-                (struct jumbo_mtu_refusal) { 9710, EINVAL, NULL });
+                refused(9710, EINVAL, NULL));
     print_error(67, 1500, i40e, none);
     print_error(INT64_MAX, 1500, i40e,
-                (struct jumbo_mtu_refusal) { INT_MAX, EINVAL, NULL });
+                refused(INT_MAX, EINVAL, NULL));
 
     /* Refused by a device. */
-    print_error(9000, 1500, i40e, (struct jumbo_mtu_refusal) {
-                    9000, ENOMEM, reason });
-    print_error(9000, 0, i40e, (struct jumbo_mtu_refusal) {
-                    9000, ENOMEM, reason });
+    print_error(9000, 1500, i40e, refused(9000, ENOMEM, reason));
+    print_error(9000, 0, i40e, refused(9000, ENOMEM, reason));
     print_error(70000, 1500, unknown,
-                (struct jumbo_mtu_refusal) { 70000, EINVAL, NULL });
+                refused(70000, EINVAL, NULL));
     print_error(INT64_MAX, 1500, unknown,
-                (struct jumbo_mtu_refusal) { INT_MAX, EINVAL, NULL });
+                refused(INT_MAX, EINVAL, NULL));
 
     /* Whoever requested it. */
     print_error_from(JUMBO_MTU_BRIDGE, 9710, 1500, i40e, none);
     print_error_from(JUMBO_MTU_GUEST, 9000, 1500, i40e,
-                     (struct jumbo_mtu_refusal) { 9000, ENOMEM, reason });
+                     refused(9000, ENOMEM, reason));
+
+    /* No memory for any MTU. */
+    down = refused(1500, ENOMEM, reason);
+    down.is_down = true;
+    print_error(1500, 1500, i40e, down);
 
     /* A refusal of another MTU says nothing. */
-    print_error(9000, 1500, i40e, (struct jumbo_mtu_refusal) {
-                    8000, EINVAL, reason });
+    print_error(9000, 1500, i40e, refused(8000, EINVAL, reason));
 
     /* Not ours to set. */
     print_error(9000, 0, unknown,
-                (struct jumbo_mtu_refusal) { 9000, EOPNOTSUPP, NULL });
+                refused(9000, EOPNOTSUPP, NULL));
     print_error(9000, 1500, unknown,
-                (struct jumbo_mtu_refusal) { 9000, EOPNOTSUPP, NULL });
+                refused(9000, EOPNOTSUPP, NULL));
 }
 
 static void
@@ -220,7 +231,7 @@ print_fall_back(struct jumbo_mtu_refusal *refusal, int *mtup, int old_mtu,
 static void
 test_fall_back(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    struct jumbo_mtu_refusal refusal = { 0, 0, NULL };
+    struct jumbo_mtu_refusal refusal = { .mtu = 0 };
     int mtu = 9000;
 
     /* It worked with MTU 2000. */

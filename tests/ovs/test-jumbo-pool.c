@@ -35,6 +35,7 @@
 #include "dp-packet.h"
 #include "netdev-dpdk-jumbo/jumbo-demand.h"
 #include "netdev-dpdk-jumbo/jumbo-frame.h"
+#include "netdev-dpdk-jumbo/jumbo-memory.h"
 #include "netdev-dpdk-jumbo/jumbo-rx.h"
 #include "netdev-provider.h"
 #include "openvswitch/vlog.h"
@@ -201,10 +202,15 @@ static struct jumbo_needs
 needs_of(int buffer_size, uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs)
 {
     return (struct jumbo_needs) {
+        .mtu = buffer_size,
         .buffer_size = buffer_size,
         .n_rxq = n_rxq,
         .rx_descs = rx_descs,
+        .rx_filled = rx_descs,
         .tx_descs = tx_descs,
+        .grows_in_place = true,
+        .ovs_buffer_size = buffer_size,
+        .ovs_mbufs = JUMBO_OVS_MIN_MBUFS,
     };
 }
 
@@ -249,28 +255,46 @@ prepare_in_vain(struct jumbo_port *port, struct jumbo_needs needs)
     free(error);
 }
 
-/* Returns the demand, with 1000 IP fragments. */
-static uint64_t
-demand_of(uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs,
-          uint64_t n_ports, uint64_t n_threads)
+static struct jumbo_demand_input
+demand_input(uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs,
+             uint64_t n_threads)
 {
-    return jumbo_demand(&(struct jumbo_demand_input) {
+    return (struct jumbo_demand_input) {
         .n_rxq = n_rxq,
         .rx_descs = rx_descs,
+        .rx_filled = rx_descs,
         .tx_descs = tx_descs,
-        .n_ports = n_ports,
         .n_threads = n_threads,
         .cache_size = 512,
-        .max_frags = 1000,
-    }).total;
+    };
+}
+
+/* Returns the demand, without IP fragments. */
+static uint64_t
+demand_of(uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs,
+          uint64_t n_threads)
+{
+    struct jumbo_demand_input in = demand_input(n_rxq, rx_descs, tx_descs,
+                                                n_threads);
+
+    return jumbo_demand(&in).total;
+}
+
+/* Makes up to 'n' IP fragments a part of the demand. */
+static void
+count_frags(unsigned int n)
+{
+    jumbo_frags_in_use();
+    jumbo_set_max_frags(n);
+    jumbo_pools_run();
 }
 
 /* Returns true if 'mp' has exactly that. */
 static bool
 has(const struct rte_mempool *mp, uint64_t n_rxq, uint64_t rx_descs,
-    uint64_t tx_descs, uint64_t n_ports, uint64_t n_threads)
+    uint64_t tx_descs, uint64_t n_threads)
 {
-    return mp->populated_size == demand_of(n_rxq, rx_descs, tx_descs, n_ports,
+    return mp->populated_size == demand_of(n_rxq, rx_descs, tx_descs,
                                            n_threads);
 }
 
@@ -353,7 +377,7 @@ filler_main(void *filler_)
 {
     struct filler *filler = filler_;
 
-    ovs_assert(jumbo_thread_add());
+    jumbo_thread_add();
     ovs_assert(!rte_thread_register());
     ovs_barrier_block(&filler->barrier);    /* All threads are known. */
     ovs_barrier_block(&filler->barrier);    /* There are pools. */
@@ -433,10 +457,11 @@ test_enough(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct jumbo_demand_input in = {
         .n_rxq = 1 + 2,
         .rx_descs = 512 + 2 * 256,
+        .rx_filled = 512 + 2 * 256,
         .tx_descs = 3 * 512 + 3 * 128 + 3 * 64,
-        .n_ports = 4,
         .n_threads = 1 + 2,
         .cache_size = 512,
+        .flush_interval = 3,
         .max_frags = 1000,
         .headroom = 20,
     };
@@ -454,6 +479,8 @@ test_enough(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_barrier_block(&filler.barrier);
 
     jumbo_set_headroom("20");
+    jumbo_set_flush_interval(3);
+    count_frags(1000);
     mps[0] = prepare_and_commit(&ports[0], needs_of(128, 1, 512, 3 * 512));
     prepare_and_commit(&ports[1], needs_of(128, 2, 2 * 256, 3 * 128));
     prepare_and_commit(&ports[2], needs_of(128, 0, 0, 0));
@@ -463,7 +490,7 @@ test_enough(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     check_enough(mps[0], &in);
     in.n_rxq = 1;
-    in.rx_descs = 64;
+    in.rx_descs = in.rx_filled = 64;
     check_enough(mps[1], &in);
 
     /* The caches of threads that are gone hold nothing. */
@@ -654,12 +681,13 @@ static void
 test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     struct jumbo_port *ports = xcalloc(GROW_PORTS, sizeof *ports);
-    const struct jumbo_needs needs = needs_of(GROW_BUFFER, 1, 32, 0);
+    struct jumbo_needs needs = needs_of(GROW_BUFFER, 1, 32, 0);
     struct worker workers[N_WORKERS];
     struct rte_memseg_list *msl;
     struct rte_mempool *mp;
     struct rte_mbuf **all;
 
+    needs.ovs_mbufs = JUMBO_OVS_MAX_MBUFS;
     start_dpdk(256);
     tsan_ring(prepare(&ports[0], needs_of(64, 0, 0, 0)));
     mp = prepare_and_commit(&ports[0], needs);
@@ -676,7 +704,7 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
         w->mp = mp;
         atomic_count_init(&w->n_bursts, 0);
         atomic_init(&w->stop, false);
-        ovs_assert(jumbo_thread_add());
+        jumbo_thread_add();
         /* ovs_thread_create() contends for OVS's mutexes.  ThreadSanitizer
          * reports that: they look where they were locked, unlocked. */
         ovs_assert(!pthread_create(&w->thread, NULL, worker_main, w));
@@ -699,8 +727,7 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
             }
         }
     }
-    ovs_assert(has(mp, GROW_PORTS, 32 * GROW_PORTS, 0, GROW_PORTS,
-                   1 + N_WORKERS));
+    ovs_assert(has(mp, GROW_PORTS, 32 * GROW_PORTS, 0, 1 + N_WORKERS));
 
     /* One after the other, as they take a mutex when they end. */
     for (int i = 0; i < N_WORKERS; i++) {
@@ -729,7 +756,6 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     start_dpdk(128);
     memory = memory_now();
-    ovs_assert(!jumbo_set_max_frags(0));
     for (int i = 0; i < 1000; i++) {
         int mtu = JUMBO_MIN_MTU + i * (9710 - JUMBO_MIN_MTU) / 999;
         struct jumbo_port port = { .netdev = NULL };
@@ -760,20 +786,20 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
         ovs_assert(!memory_is(memory));
 
         rte_pktmbuf_free(mbufs[0]);
-        jumbo_pool_sweep();
+        jumbo_pools_run();
         ovs_assert(!memory_is(memory));
-        ovs_assert(jumbo_pool_avail(mp) == mp->populated_size - 1);
+        ovs_assert(jumbo_memory_avail(mp) == mp->populated_size - 1);
 
         /* In the midst of flushing the cache: its mbufs are in the ring, too.
          */
         cache->len += 100;
-        jumbo_pool_sweep();
+        jumbo_pools_run();
         ovs_assert(!memory_is(memory));
         cache->len -= 100;
 
         rte_pktmbuf_free(mbufs[1]);
         ovs_assert(!memory_is(memory));
-        jumbo_pool_sweep();
+        jumbo_pools_run();
         ovs_assert(memory_is(memory));
         free(mbufs);
     }
@@ -794,35 +820,35 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     uint32_t size;
     char *name;
 
-    start_dpdk(64);
+    start_dpdk(256);
     start = memory_now();
 
     /* One size of buffers, one pool. */
     a = prepare_and_commit(&ports[0], needs_of(128, 1, 256, 512));
-    ovs_assert(has(a, 1, 256, 512, 1, 1));
+    ovs_assert(has(a, 1, 256, 512, 1));
     ovs_assert(prepare_and_commit(&ports[1], needs) == a);
-    ovs_assert(has(a, 3, 768, 1536, 2, 1));
+    ovs_assert(has(a, 3, 768, 1536, 1));
 
     /* Packets can go to all ports, whatever pool they are from. */
     b = prepare_and_commit(&ports[2], needs_of(256, 1, 128, 64));
     ovs_assert(b != a);
-    ovs_assert(has(a, 3, 768, 1600, 3, 1));
-    ovs_assert(has(b, 1, 128, 1600, 3, 1));
+    ovs_assert(has(a, 3, 768, 1600, 1));
+    ovs_assert(has(b, 1, 128, 1600, 1));
 
     /* Pools that aren't shared. */
     own_needs.own_pool = true;
     c = prepare_and_commit(&ports[3], own_needs);
     d = prepare_and_commit(&ports[4], own_needs);
     ovs_assert(c != a && c != b && d != a && d != b && d != c);
-    ovs_assert(has(a, 3, 768, 1600, 5, 1));
-    ovs_assert(has(b, 1, 128, 1600, 5, 1));
-    ovs_assert(has(c, 1, 128, 1600, 5, 1));
-    ovs_assert(has(d, 1, 128, 1600, 5, 1));
+    ovs_assert(has(a, 3, 768, 1600, 1));
+    ovs_assert(has(b, 1, 128, 1600, 1));
+    ovs_assert(has(c, 1, 128, 1600, 1));
+    ovs_assert(has(d, 1, 128, 1600, 1));
 
     /* A port that doesn't receive yet, then one without rings. */
     ovs_assert(!prepare_and_commit(&ports[5], needs_of(0, 0, 0, 0)));
-    ovs_assert(has(a, 3, 768, 1600, 6, 1));
-    ovs_assert(has(d, 1, 128, 1600, 6, 1));
+    ovs_assert(has(a, 3, 768, 1600, 1));
+    ovs_assert(has(d, 1, 128, 1600, 1));
     memory = memory_now();
     ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
 
@@ -833,11 +859,11 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
     ovs_assert(!strcmp(prepare_and_commit(&ports[5], needs_512)->name, name));
     ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
-    jumbo_pool_sweep();
+    jumbo_pools_run();
     ovs_assert(memory_is(memory));
     ovs_assert(strcmp(prepare_and_commit(&ports[5], needs_512)->name, name));
     ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
-    jumbo_pool_sweep();
+    jumbo_pools_run();
     free(name);
 
     /* What it has. */
@@ -860,31 +886,35 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* As long as it can be either, there is enough for either. */
     ovs_assert(prepare(&ports[2], needs_of(256, 2, 64, 256)) == b);
-    ovs_assert(has(a, 3, 768, 1792, 6, 1));
-    ovs_assert(has(b, 2, 128, 1792, 6, 1));
+    ovs_assert(has(a, 3, 768, 1792, 1));
+    ovs_assert(has(b, 2, 128, 1792, 1));
     jumbo_port_commit(&ports[2]);
     ovs_assert(prepare(&ports[2], needs_of(256, 1, 512, 0)) == b);
-    ovs_assert(has(b, 2, 512, 1792, 6, 1));
+    ovs_assert(has(b, 2, 512, 1792, 1));
     jumbo_port_commit(&ports[2]);
 
     /* A thread more, and then not again the first time. */
     for (int i = 0; i < 2; i++) {
         ovs_assert(prepare_and_commit(&ports[2], needs_of(256, 2, 512, 256))
                    == b);
-        ovs_assert(jumbo_thread_add());
-        ovs_assert(has(a, 3, 768, 1792, 6, 2));
-        ovs_assert(has(b, 2, 512, 1792, 6, 2));
-        ovs_assert(has(c, 1, 128, 1792, 6, 2));
-        ovs_assert(has(d, 1, 128, 1792, 6, 2));
+        jumbo_thread_add();
+        ovs_assert(has(a, 3, 768, 1792, 2));
+        ovs_assert(has(b, 2, 512, 1792, 2));
+        ovs_assert(has(c, 1, 128, 1792, 2));
+        ovs_assert(has(d, 1, 128, 1792, 2));
         jumbo_thread_remove();
     }
 
-    /* More fragments, now with one thread less. */
+    /* Fragments count when there was one. */
     size = d->populated_size;
-    ovs_assert(jumbo_thread_add());
-    ovs_assert(!jumbo_set_max_frags(2000));
-    ovs_assert(d->populated_size == size + 1000);
-    ovs_assert(jumbo_pool_avail(d) == d->populated_size);
+    jumbo_thread_add();
+    jumbo_set_max_frags(2000);
+    jumbo_pools_run();
+    ovs_assert(d->populated_size == size);
+    jumbo_frags_in_use();
+    jumbo_pools_run();
+    ovs_assert(d->populated_size == size + 2000);
+    ovs_assert(jumbo_memory_avail(d) == d->populated_size);
     jumbo_thread_remove();
 
     for (int i = 0; i < ARRAY_SIZE(ports); i++) {
@@ -895,28 +925,45 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
 /* "short". */
 
-/* What there is too little memory for is refused, and all else stays. */
+/* Returns the mbufs that the pool of 'port' is to get when there is memory. */
+static uint64_t
+missing_of(const struct jumbo_port *port)
+{
+    uint64_t n_mbufs, n_missing = 0;
+    int buffer_size;
+    size_t size;
+
+    ovs_assert(jumbo_port_get_pool(port, &buffer_size, &size, &n_mbufs,
+                                   &n_missing));
+    return n_missing;
+}
+
+/* What there is too little memory for is refused only where a port couldn't
+ * start; else it has what there is, until there is more. */
 static void
 test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     const struct jumbo_needs needs = needs_of(1024, 1, 256, 256);
     const struct jumbo_needs too_many = needs_of(1024, 1, 32768, 256);
     const struct jumbo_needs too_large = needs_of(9216, 1, 4096, 256);
+    const struct jumbo_needs large = needs_of(2048, 1, 1024, 4096);
+    struct jumbo_needs away = needs_of(9216, 0, 0, 0);
+    struct jumbo_demand_input in = demand_input(1, 1024, 256 + 4096, 1);
     struct jumbo_port a = { .netdev = NULL };
     struct jumbo_port b = { .netdev = NULL };
     struct jumbo_port c = { .netdev = NULL };
-    struct rte_mempool *mp, *none = NULL;
+    struct rte_mempool *mp, *large_mp, *none = NULL;
     struct memory memory;
     int n_threads = 1;
+    void *filler;
     char *error;
 
-    start_dpdk(40);
+    start_dpdk(36);
     mp = prepare_and_commit(&a, needs);
-    prepare_and_commit(&b, needs_of(2048, 1, 1024, 256));
-    ovs_assert(has(mp, 1, 256, 512, 2, 1));
-    memory = memory_now();
+    ovs_assert(has(mp, 1, 256, 256, 1));
 
-    /* For a new port, and for one that has something. */
+    /* What can't start, a new port or one that has something. */
+    memory = memory_now();
     prepare_in_vain(&c, too_large);
     prepare_in_vain(&c, too_many);
     ovs_assert(!c.known);
@@ -935,25 +982,86 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(memory_is(memory));
     ovs_assert(prepare_and_commit(&a, needs) == mp);
 
-    /* For fragments, and for threads. */
-    ovs_assert(jumbo_set_max_frags(20000) == ENOMEM);
-    ovs_assert(memory_is(memory));
-    while (jumbo_thread_add()) {
-        memory = memory_now();
-        n_threads++;
+    /* What can start, gets what there is. */
+    large_mp = prepare_and_commit(&b, large);
+    ovs_assert(large_mp->populated_size >= jumbo_demand_to_start(&in));
+    ovs_assert(large_mp->populated_size < jumbo_demand(&in).total);
+    ovs_assert(missing_of(&b));
+    ovs_assert(can_receive(large_mp));
+
+    /* Threads and fragments are never refused. */
+    for (; n_threads < 20; n_threads++) {
+        jumbo_thread_add();
     }
-    ovs_assert(memory_is(memory));
-    ovs_assert(has(mp, 1, 256, 512, 2, n_threads));
+    count_frags(20000);
     ovs_assert(prepare_and_commit(&a, needs) == mp);
-    ovs_assert(memory_is(memory));
+    ovs_assert(missing_of(&a) && missing_of(&b));
     ovs_assert(can_receive(mp));
 
-    /* When another port goes, there is memory. */
-    jumbo_port_destroy(&b);
-    ovs_assert(jumbo_thread_add());
-    for (; n_threads > 0; n_threads--) {
+    /* A guest that is to come is told now whether there is memory. */
+    away.away = true;
+    prepare_in_vain(&c, away);
+    ovs_assert(!c.known);
+    away.mtu = 1500;
+    ovs_assert(!prepare_and_commit(&c, away));
+
+    /* When it comes and there is none, it waits. */
+    away.away = false;
+    restart_requested();
+    ovs_assert(jumbo_port_prepare(&c, &netdev, &away, &none, &error)
+               == ENOMEM);
+    free(error);
+    ovs_assert(c.waits);
+    jumbo_pools_run();
+    ovs_assert(c.waits && !restart_requested());
+
+    /* When others go, it gets what it needs, and is asked to take it. */
+    for (; n_threads > 1; n_threads--) {
         jumbo_thread_remove();
     }
+    count_frags(0);
+    jumbo_port_destroy(&b);
+    jumbo_pools_run();
+    ovs_assert(!missing_of(&a));
+    ovs_assert(!c.waits && restart_requested());
+    ovs_assert(prepare_and_commit(&c, away));
+    jumbo_port_destroy(&c);
+    jumbo_pools_run();
+
+    /* So does a pool that is too small. */
+    jumbo_port_destroy(&a);
+    memset(&b, 0, sizeof b);
+    filler = rte_malloc(NULL, memory_now().greatest - (17 << 20), 0);
+    ovs_assert(filler);
+    large_mp = prepare_and_commit(&b, large);
+    ovs_assert(missing_of(&b));
+    rte_free(filler);
+    jumbo_pools_run();
+    ovs_assert(!missing_of(&b));
+    ovs_assert(has(large_mp, 1, 1024, 4096, 1));
+}
+
+/* "lower". */
+
+/* A port whose MTU is lowered never fails for memory. */
+static void
+test_lower(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct jumbo_port port = { .netdev = NULL };
+    struct rte_mempool *mp;
+    void *all;
+
+    start_dpdk(256);
+    mp = prepare_and_commit(&port, needs_of(8192, 1, 1024, 1024));
+    ovs_assert(!missing_of(&port));
+    while ((all = rte_malloc(NULL, 1 << 20, 0))) {
+        continue;
+    }
+    ovs_assert(prepare_and_commit(&port, needs_of(2048, 1, 1024, 1024)) == mp);
+    ovs_assert(can_receive(mp));
+
+    /* But what isn't lower does. */
+    prepare_in_vain(&port, needs_of(9216, 1, 1024, 1024));
 }
 
 /* "replace". */
@@ -967,10 +1075,12 @@ has_ops(const struct rte_mempool *mp, const char *name)
 static size_t
 n_pools(void)
 {
-    struct jumbo_pool_info *infos;
-    size_t n = jumbo_pools_get(&infos);
+    struct jumbo_pools_info info;
+    size_t n;
 
-    jumbo_pools_free(infos, n);
+    jumbo_pools_get(NULL, &info);
+    n = info.n;
+    jumbo_pools_free(&info);
     return n;
 }
 
@@ -978,82 +1088,83 @@ n_pools(void)
 static void
 test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    const struct jumbo_needs in_place = needs_of(128, 1, 64, 64);
-    const struct jumbo_needs huge = needs_of(128, 1, 1 << 18, 64);
-    struct jumbo_needs needs = in_place;
-    struct jumbo_needs once = in_place;
+    struct jumbo_needs needs = needs_of(128, 1, 64, 64);
     struct jumbo_needs more = needs_of(128, 1, 1000, 64);
-    struct jumbo_needs too_many = needs_of(128, 1, 1 << 20, 64);
+    struct jumbo_needs once = needs_of(128, 1, 640, 64);
     struct jumbo_port a = { .netdev = NULL };
     struct jumbo_port b = { .netdev = NULL };
     struct jumbo_port c = { .netdev = NULL };
     struct jumbo_port d = { .netdev = NULL };
-    struct jumbo_port e = { .netdev = NULL };
     struct rte_mempool *growing, *old, *new;
     struct rte_mbuf **mbufs;
     struct memory memory;
     struct memory start;
 
     start_dpdk(800);
-    needs.growth = more.growth = too_many.growth = JUMBO_GROW_BY_RESTART;
     start = memory_now();
 
-    /* It has half as many again, for drivers of the same kind. */
-    growing = prepare_and_commit(&c, in_place);
-    old = prepare_and_commit(&a, needs);
+    /* As long as all ports take what a pool gets while they run, it grows. */
+    growing = prepare_and_commit(&c, needs);
+    ovs_assert(has_ops(growing, "ovs_jumbo"));
+    ovs_assert(has(growing, 1, 64, 64, 1));
+    ovs_assert(prepare_and_commit(&a, needs) == growing);
+    ovs_assert(has(growing, 2, 128, 128, 1));
+
+    /* When one doesn't, pools that there are stay, if they are large enough.
+     * Otherwise, they are replaced: that port can send from any. */
+    needs.grows_in_place = more.grows_in_place = false;
+    old = prepare(&b, needs);
     ovs_assert(old != growing);
     ovs_assert(has_ops(old, "ring_mp_mc"));
-    ovs_assert(old->size == demand_of(1, 64, 128, 2, 1) * 3 / 2);
+    ovs_assert(old->size == demand_of(3, 192, 192, 1) * 3 / 2);
     ovs_assert(old->populated_size == old->size);
-    ovs_assert(prepare_and_commit(&b, needs) == old);
-    ovs_assert(has(growing, 1, 64, 192, 3, 1));
+    ovs_assert(restart_requested());
+    ovs_assert(jumbo_port_must_restart(&a) && jumbo_port_must_restart(&c));
+    jumbo_port_commit(&b);
+    ovs_assert(prepare_and_commit(&a, needs) == old);
+    ovs_assert(prepare_and_commit(&c, needs) == old);
+    ovs_assert(!jumbo_port_must_restart(&a));
+    ovs_assert(n_pools() == 1);
     ovs_assert(can_receive(old));
     ovs_assert(((struct dp_packet *) *(mbufs = take(old, 1)))->source
                == DPBUF_DPDK);
 
     /* Until its ports have the new one, the old one stays. */
+    restart_requested();
     new = prepare(&b, more);
     ovs_assert(new != old);
-    ovs_assert(new->populated_size == demand_of(2, 1064, 192, 3, 1) * 3 / 2);
+    ovs_assert(new->populated_size == demand_of(3, 1128, 192, 1) * 3 / 2);
     ovs_assert(restart_requested());
     ovs_assert(jumbo_port_must_restart(&a) && jumbo_port_must_restart(&b));
-    ovs_assert(!jumbo_port_must_restart(&c));
     jumbo_port_commit(&b);
     ovs_assert(jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&b));
-    ovs_assert(n_pools() == 3);
-    ovs_assert(prepare(&a, needs) == new);
-    ovs_assert(n_pools() == 3);
-    jumbo_port_commit(&a);
-    ovs_assert(!jumbo_port_must_restart(&a));
-    ovs_assert(!restart_requested());
+    ovs_assert(n_pools() == 2);
+    ovs_assert(prepare_and_commit(&a, needs) == new);
+    ovs_assert(prepare_and_commit(&c, needs) == new);
+    restart_requested();
 
     /* So it does until its last mbuf is back. */
-    ovs_assert(n_pools() == 3);
-    put(old, mbufs, 1);
     ovs_assert(n_pools() == 2);
+    put(old, mbufs, 1);
+    ovs_assert(n_pools() == 1);
     ovs_assert(can_receive(new));
 
     /* One that can't be replaced goes on. */
     memory = memory_now();
-    prepare_in_vain(&b, too_many);
+    prepare_in_vain(&b, needs_of(128, 1, 1 << 20, 64));
     ovs_assert(!jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&b));
     ovs_assert(!restart_requested());
     ovs_assert(prepare_and_commit(&b, more) == new);
     ovs_assert(memory_is(memory));
 
-    /* For a thread, fragments, and ports that use others. */
-    ovs_assert(jumbo_thread_add());
-    ovs_assert(!restart_requested());
-    ovs_assert(!jumbo_set_max_frags(2000));
+    /* For fragments; replaced once more before a port has it. */
+    count_frags(3000);
     ovs_assert(restart_requested());
-    ovs_assert(jumbo_port_must_restart(&a) && jumbo_port_must_restart(&b));
     old = prepare(&a, needs);
     ovs_assert(old != new);
     ovs_assert(old->populated_size
-               == (1000 + demand_of(2, 1064, 192, 3, 2)) * 3 / 2);
-
-    /* Replaced once more before the port has it. */
-    ovs_assert(!jumbo_set_max_frags(8000));
+               == (3000 + demand_of(3, 1128, 192, 1)) * 3 / 2);
+    count_frags(8000);
     ovs_assert(restart_requested());
     jumbo_port_commit(&a);
     ovs_assert(jumbo_port_must_restart(&a));
@@ -1061,51 +1172,90 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     new = prepare_and_commit(&a, needs);
     ovs_assert(new != old);
     ovs_assert(new->populated_size
-               == (7000 + demand_of(2, 1064, 192, 3, 2)) * 3 / 2);
+               == (8000 + demand_of(3, 1128, 192, 1)) * 3 / 2);
     ovs_assert(prepare_and_commit(&b, more) == new);
-    ovs_assert(n_pools() == 2);
+    ovs_assert(prepare_and_commit(&c, needs) == new);
+    ovs_assert(n_pools() == 1);
 
-    /* Where a ring is full, too. */
-    old = growing;
-    growing = prepare(&c, huge);
-    ovs_assert(growing != old && has_ops(growing, "ovs_jumbo"));
-    ovs_assert(growing->size == (1 << 21) - 1);
-    ovs_assert(jumbo_port_must_restart(&c));
-    jumbo_port_commit(&c);
-    ovs_assert(!jumbo_port_must_restart(&c));
-    ovs_assert(can_receive(growing));
+    /* Up to what Open vSwitch itself would take, which is as many mbufs. */
+    count_frags(13000);
+    new = prepare_and_commit(&a, needs);
+    ovs_assert(new->populated_size == JUMBO_OVS_MIN_MBUFS);
+    count_frags(50000);
+    ovs_assert(prepare_and_commit(&a, needs) == new);
+    ovs_assert(prepare_and_commit(&b, more) == new);
+    ovs_assert(prepare_and_commit(&c, needs) == new);
 
-    /* A headroom is used up first. */
+    /* A headroom comes on top of that. */
     jumbo_set_headroom("50");
-    new = prepare_and_commit(&a, needs);
-    ovs_assert(!jumbo_set_max_frags(12000));
-    ovs_assert(prepare(&a, needs) == new);
-    ovs_assert(!jumbo_set_max_frags(14000));
-    old = new;
-    new = prepare_and_commit(&a, needs);
-    ovs_assert(new != old);
-    ovs_assert(new->populated_size
-               == (13000 + demand_of(2, 1064, 192, 3, 2)) * 3 / 2 * 3 / 2);
-    jumbo_set_headroom("0");
-
-    /* One that can't be replaced has a port for itself, and stays. */
-    once.growth = JUMBO_GROW_NEVER;
-    old = prepare_and_commit(&d, once);
-    ovs_assert(old->size == 2 * (13000 + demand_of(1, 64, 256, 4, 2)));
-    ovs_assert(old->populated_size == old->size);
-    ovs_assert(prepare_and_commit(&e, once) != old);
-    jumbo_port_destroy(&e);
-    prepare_and_commit(&b, needs_of(128, 1, 64, 1 << 15));
-    ovs_assert(jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&d));
-    ovs_assert(prepare_and_commit(&d, once) == old);
-
-    jumbo_thread_remove();
-    ovs_assert(!jumbo_set_max_frags(1000));
+    ovs_assert(prepare_and_commit(&a, needs) == new);
     jumbo_port_destroy(&a);
     jumbo_port_destroy(&b);
     jumbo_port_destroy(&c);
+    new = prepare_and_commit(&a, needs);
+    ovs_assert(new->populated_size == JUMBO_OVS_MIN_MBUFS * 3 / 2);
+    jumbo_set_headroom("0");
+    count_frags(0);
+    jumbo_port_destroy(&a);
+
+    /* One that can't be replaced has a port for itself, and stays; others
+     * grow beside it. */
+    once.starts_once = true;
+    old = prepare_and_commit(&d, once);
+    ovs_assert(old->size == 2 * demand_of(1, 640, 64, 1));
+    ovs_assert(old->populated_size == old->size);
+    needs.grows_in_place = true;
+    memset(&a, 0, sizeof a);
+    growing = prepare_and_commit(&a, needs);
+    ovs_assert(growing != old && has_ops(growing, "ovs_jumbo"));
+    prepare_and_commit(&a, needs_of(128, 1, 64, 1 << 12));
+    ovs_assert(!jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&d));
+    ovs_assert(prepare_and_commit(&d, once) == old);
+
+    jumbo_port_destroy(&a);
     jumbo_port_destroy(&d);
     ovs_assert(memory_is(start));
+}
+
+/* "ops". */
+
+/* Without room in DPDK's table of mempool operations, pools are ordinary ones,
+ * and all else is the same. */
+static void
+test_ops(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct rte_mempool_ops ops = { .name = "" };
+    struct jumbo_port ports[64];
+    struct rte_mempool *mp = NULL;
+    int n_restarts = 0;
+
+    start_dpdk(400);
+    memset(ports, 0, sizeof ports);
+    ops = *rte_mempool_get_ops(0);
+    do {
+        snprintf(ops.name, sizeof ops.name, "dummy%"PRIu32,
+                 rte_mempool_ops_table.num_ops);
+    } while (rte_mempool_register_ops(&ops) >= 0);
+
+    /* Ports that are added one by one restart seldom. */
+    for (int i = 0; i < ARRAY_SIZE(ports); i++) {
+        struct jumbo_needs needs = needs_of(128, 1, 128, 128);
+
+        needs.ovs_mbufs = JUMBO_OVS_MAX_MBUFS;
+        mp = prepare_and_commit(&ports[i], needs);
+        ovs_assert(has_ops(mp, "ring_mp_mc"));
+        n_restarts += restart_requested();
+        for (int j = 0; j < i; j++) {
+            if (jumbo_port_must_restart(&ports[j])) {
+                ovs_assert(prepare_and_commit(&ports[j], needs) == mp);
+            }
+        }
+        ovs_assert(mp->populated_size
+                   >= demand_of(1 + i, 128 * (1 + i), 128 * (1 + i), 1));
+        ovs_assert(n_pools() == 1);
+    }
+    ovs_assert(can_receive(mp));
+    printf("64 ports: %d restarts\n", n_restarts);
 }
 
 /* "fault". */
@@ -1131,35 +1281,38 @@ fault_prepare(const struct jumbo_needs *needs)
 static int
 fault_new_pool(void)
 {
-    return fault_prepare(&(struct jumbo_needs) {
-        .buffer_size = 512, .n_rxq = 1, .rx_descs = 64, .tx_descs = 64
-    });
+    const struct jumbo_needs needs = needs_of(512, 1, 64, 64);
+
+    return fault_prepare(&needs);
 }
 
 static int
 fault_new_port(void)
 {
-    return fault_prepare(&(struct jumbo_needs) {
-        .buffer_size = 128, .n_rxq = 1, .rx_descs = 64, .tx_descs = 64
-    });
+    const struct jumbo_needs needs = needs_of(128, 1, 64, 64);
+
+    return fault_prepare(&needs);
 }
 
 static int
 fault_thread(void)
 {
-    return jumbo_thread_add() ? 0 : ENOMEM;
+    jumbo_thread_add();
+    return 0;
 }
 
 static int
 fault_frags(void)
 {
-    return jumbo_set_max_frags(2000);
+    count_frags(2000);
+    return 0;
 }
 
 /* Lets 'f' fail at its first allocation, at its second one, and so on, until
- * it doesn't allocate more.  Returns how often it failed. */
+ * it doesn't allocate more.  If 'lasts', all others fail, too.  Returns how
+ * often it failed, or what it was for isn't complete. */
 static int
-check_faults(int (*f)(void), enum jumbo_growth growth, bool lasts)
+check_faults(int (*f)(void), bool in_place, bool lasts)
 {
     const struct memory start = memory_now();
     int n_failed = 0;
@@ -1172,16 +1325,20 @@ check_faults(int (*f)(void), enum jumbo_growth growth, bool lasts)
         struct rte_mempool *mps[2];
         uint32_t sizes[2];
         struct memory memory;
+        bool short_ = false;
         int error;
 
         for (int i = 0; i < 2; i++) {
             needs[i] = needs_of(128 << i, 1, 64, 64);
-            needs[i].growth = growth;
+            needs[i].grows_in_place = in_place;
             mps[i] = prepare_and_commit(&fault_ports[i], needs[i]);
         }
         for (int i = 0; i < 2; i++) {
+            /* The first one was the only one at first. */
+            mps[i] = prepare_and_commit(&fault_ports[i], needs[i]);
             sizes[i] = mps[i]->populated_size;
         }
+        jumbo_pools_run();
         memory = memory_now();
 
         fault_hit = false;
@@ -1192,42 +1349,39 @@ check_faults(int (*f)(void), enum jumbo_growth growth, bool lasts)
         ovs_assert(fault_hit || !error);
         if (error) {
             ovs_assert(memory_is(memory));
-            n_failed++;
         }
         for (int i = 0; i < 2; i++) {
-            bool grows = mps[i]->populated_size != sizes[i];
-            bool replaced = jumbo_port_must_restart(&fault_ports[i]);
-
-            ovs_assert(grows == (!error && growth == JUMBO_GROW_IN_PLACE));
-            ovs_assert(replaced == (!error && growth != JUMBO_GROW_IN_PLACE));
+            short_ = short_ || missing_of(&fault_ports[i]);
+            ovs_assert(mps[i]->populated_size >= sizes[i]);
             ovs_assert(can_receive(mps[i]));
         }
+        ovs_assert(fault_hit || !short_);
+        n_failed += error || short_;
 
-        /* Whether it failed or not, nothing is missing. */
-        fault_lasts = true;
-        fault = 1;
+        /* What is missing, comes. */
+        jumbo_set_max_frags(f == fault_frags ? 2000 : 0);
         for (int i = 0; i < 2; i++) {
-            ovs_assert((prepare_and_commit(&fault_ports[i], needs[i])
-                        == mps[i])
-                       == (error || growth == JUMBO_GROW_IN_PLACE));
+            ovs_assert(!missing_of(&fault_ports[i])
+                       || jumbo_port_must_restart(&fault_ports[i]));
+            prepare_and_commit(&fault_ports[i], needs[i]);
+            ovs_assert(!missing_of(&fault_ports[i]));
         }
-        fault = 0;
-        fault_lasts = lasts;
 
         for (int i = 0; i < 3; i++) {
             jumbo_port_destroy(&fault_ports[i]);
         }
         memset(fault_ports, 0, sizeof fault_ports);
-        if (!error && f == fault_thread) {
+        if (f == fault_thread) {
             jumbo_thread_remove();
         }
-        ovs_assert(!jumbo_set_max_frags(1000));
+        jumbo_set_max_frags(0);
         ovs_assert(memory_is(start));
     }
     return n_failed;
 }
 
-/* An allocation that fails, fails what it is for, and changes nothing. */
+/* An allocation that fails, fails what it is for, or leaves it incomplete
+ * until there is memory. */
 static void
 test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -1235,23 +1389,22 @@ test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
         fault_new_pool, fault_new_port, fault_thread, fault_frags
     };
 
-    start_dpdk(64);
+    start_dpdk(128);
+    jumbo_set_max_frags(0);
+    jumbo_frags_in_use();
     prepare_and_commit(&fault_ports[0], needs_of(128, 0, 0, 0));
     jumbo_port_destroy(&fault_ports[0]);
     if (!interposed) {
         exit(77);       /* DPDK's libraries are static ones. */
     }
     for (int i = 0; i < ARRAY_SIZE(functions); i++) {
-        check_faults(functions[i], JUMBO_GROW_IN_PLACE, false);
-        ovs_assert(check_faults(functions[i], JUMBO_GROW_IN_PLACE, true) > 1);
+        check_faults(functions[i], true, false);
+        ovs_assert(check_faults(functions[i], true, true) > 1);
     }
 
-    /* These two need more than there is room for. */
-    for (int i = 2; i < ARRAY_SIZE(functions); i++) {
-        check_faults(functions[i], JUMBO_GROW_BY_RESTART, false);
-        ovs_assert(check_faults(functions[i], JUMBO_GROW_BY_RESTART, true)
-                   > 1);
-    }
+    /* The last one needs more than there is room for. */
+    check_faults(fault_frags, false, false);
+    ovs_assert(check_faults(fault_frags, false, true) > 1);
 }
 
 /* "headroom". */
@@ -1259,7 +1412,7 @@ test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
 static void
 test_headroom(struct ovs_cmdl_context *ctx)
 {
-    start_dpdk(64);
+    start_dpdk(256);
     for (int i = 1; i < ctx->argc; i++) {
         struct jumbo_port port = { .netdev = NULL };
         struct rte_mempool *mp;
@@ -1327,7 +1480,9 @@ static const struct ovs_cmdl_command commands[] = {
     {"leak", NULL, 0, 0, test_leak, OVS_RO},
     {"share", NULL, 0, 0, test_share, OVS_RO},
     {"short", NULL, 0, 0, test_short, OVS_RO},
+    {"lower", NULL, 0, 0, test_lower, OVS_RO},
     {"replace", NULL, 0, 0, test_replace, OVS_RO},
+    {"ops", NULL, 0, 0, test_ops, OVS_RO},
     {"fault", NULL, 0, 0, test_fault, OVS_RO},
     {"headroom", NULL, 1, INT_MAX, test_headroom, OVS_RO},
     {"segments", NULL, 0, 0, test_segments, OVS_RO},

@@ -1,0 +1,140 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+
+#include "jumbo-driver.h"
+
+#include <string.h>
+
+#include "jumbo-layout.h"
+#include "util.h"
+
+/* Drivers that keep no copy of a mempool's memory, so that they receive into,
+ * and send, mbufs that it gets while they run: by their sources in DPDK 22.11,
+ * 24.11 and 25.11, and for the virtual ones by test, too.  That of AF_XDP
+ * receives into a mempool of its own, and copies what it sends from others. */
+static const char *const known_drivers[] = {
+    /* Virtual devices that take mbufs only when there are packets, */
+    "net_af_packet", "net_memif", "net_null", "net_pcap", "net_ring",
+    "net_vhost",
+
+    /* that keep one in each descriptor. */
+    "net_af_xdp", "net_tap", "net_tun", "net_virtio_user",
+
+    /* PCI devices. */
+    "net_ark", "net_atlantic", "net_avp", "net_axgbe", "net_bnx2x",
+    "net_bnx2xvf", "net_bnxt", "net_cpfl", "net_cxgbe", "net_cxgbevf",
+    "net_e1000_em", "net_e1000_igb", "net_e1000_igb_vf", "net_ena",
+    "net_enetc", "net_enetc4", "net_enetc4_vf", "net_enic", "net_fm10k",
+    "net_gve", "net_hinic", "net_hinic3", "net_hns3", "net_hns3_vf",
+    "net_i40e", "net_iavf", "net_ice", "net_ice_dcf", "net_idpf", "net_igc",
+    "net_ionic_pci", "net_ixgbe", "net_ixgbe_vf", "net_liovf", "net_nfb",
+    "net_nfp_pf", "net_nfp_vf", "net_ngbe", "net_ngbe_vf", "net_ntnic",
+    "net_otx_ep", "net_qede", "net_qede_vf", "net_r8169", "net_rnp",
+    "net_txgbe", "net_txgbe_vf", "net_vcpf", "net_virtio", "net_xsc",
+    "net_zxdh", "nfp_common_pci",
+};
+
+/* How many of these, from the first on, are of the first kind. */
+#define N_PER_BURST 6
+
+/* Devargs with which a driver does keep mbufs, or their memory: net_memif's
+ * and net_pcap's. */
+static const char *const keeping_devargs[] = {
+    "zero-copy=yes", "infinite_rx=1",
+};
+
+/* Drivers whose devices hand the mempool on to other devices, their members.
+ * Each of these has the queues of the whole one. */
+static const struct {
+    const char *name;
+    const char *keys[4];        /* Each is in the devargs once for a member. */
+    unsigned int n_other;       /* That the devargs don't tell: itself, and a
+                                 * virtual function. */
+} stacked_drivers[] = {
+    { "net_bonding", { "slave=", "member=" }, 0 },
+    { "net_failsafe", { "dev(", "exec(", "fd(" }, 0 },
+    { "net_netvsc", { NULL }, 2 },
+};
+
+static unsigned int
+count(const char *s, const char *what)
+{
+    unsigned int n = 0;
+
+    for (s = strstr(s, what); s; s = strstr(s + strlen(what), what)) {
+        n++;
+    }
+    return n;
+}
+
+/* Returns how many devices receive into the mempool of one of 'driver' with
+ * 'devargs'. */
+static unsigned int
+count_devices(const char *driver, const char *devargs)
+{
+    for (int i = 0; i < ARRAY_SIZE(stacked_drivers); i++) {
+        const char *const *keys = stacked_drivers[i].keys;
+        unsigned int n = stacked_drivers[i].n_other;
+
+        if (strcmp(driver, stacked_drivers[i].name)) {
+            continue;
+        }
+        for (; devargs && *keys; keys++) {
+            n += count(devargs, *keys);
+        }
+        return n;
+    }
+    return 1;
+}
+
+/* Sets in 'needs', whose queues and descriptors are set, what follows from its 'driver', the name in rte_eth_dev_info, and
+ * from its 'devargs', or from having no device where 'driver' is NULL. */
+void
+jumbo_driver_apply(const char *driver, const char *devargs,
+                   struct jumbo_needs *needs)
+{
+    needs->grows_in_place = !driver;
+    needs->rx_filled = needs->rx_descs;
+    if (!driver) {
+        return;
+    }
+
+    for (int i = 0; i < ARRAY_SIZE(known_drivers); i++) {
+        if (!strcmp(driver, known_drivers[i])) {
+            needs->grows_in_place = true;
+            needs->rx_filled = i < N_PER_BURST ? 0 : needs->rx_descs;
+        }
+    }
+    for (int i = 0; devargs && i < ARRAY_SIZE(keeping_devargs); i++) {
+        if (strstr(devargs, keeping_devargs[i])) {
+            needs->grows_in_place = false;
+            needs->rx_filled = needs->rx_descs;
+        }
+    }
+
+    /* It has room for no more (rte_eth_tap.h, the limit of writev()). */
+    if (!strcmp(driver, "net_tap") || !strcmp(driver, "net_tun")) {
+        needs->rx_filled = MIN(needs->rx_filled, needs->n_rxq * 1023);
+    }
+
+    /* It doesn't release a receive queue's socket before it opens the next one
+     * (rte_eth_af_xdp.c, eth_rx_queue_setup()). */
+    needs->starts_once = !strcmp(driver, "net_af_xdp");
+
+    needs->n_devices = count_devices(driver, devargs);
+}

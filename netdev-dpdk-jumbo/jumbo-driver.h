@@ -1,0 +1,31 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef JUMBO_DRIVER_H
+#define JUMBO_DRIVER_H 1
+
+/* What is known of DPDK's drivers, as far as it matters for the mempools of
+ * their ports.  A driver that isn't known gets the ordinary treatment: its
+ * rings are taken to be full, and its mempools don't grow while they are used.
+ *
+ * Nothing here depends on DPDK, keeps state or takes locks. */
+
+struct jumbo_needs;
+
+void jumbo_driver_apply(const char *driver, const char *devargs,
+                        struct jumbo_needs *);
+
+#endif /* jumbo-driver.h */

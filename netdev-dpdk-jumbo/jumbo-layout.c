@@ -1,0 +1,396 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+
+#include "jumbo-layout.h"
+
+#include "jumbo-frame.h"
+#include "packets.h"
+#include "util.h"
+
+/* A pool that Open vSwitch's own formulas would have. */
+struct ovs_pool {
+    int numa_id;
+    int buffer_size;
+    const void *owner;
+    size_t layout_pool;         /* Index of the pool that serves its ports but
+                                 * those that start once, or SIZE_MAX. */
+    size_t size;                /* Of its mbufs. */
+    unsigned int n_shares;      /* Pools that share it: one for each port that
+                                 * starts once, and one for all others. */
+};
+
+/* A pool in the making. */
+struct draft {
+    struct jumbo_demand_input demand;
+    size_t ovs_pool;            /* Index of the one of its first port. */
+};
+
+/* A layout in the making. */
+struct layout {
+    const struct jumbo_layout_input *in;
+    struct jumbo_layout_pool *pools;
+    struct draft *drafts;       /* Of 'pools'. */
+    struct ovs_pool *ovs_pools;
+    size_t n, n_ovs, allocated, allocated_drafts, allocated_ovs;
+};
+
+/* Needs. */
+
+/* Returns the port that the pool for a port with 'needs' and 'id' is for
+ * alone, or NULL if it is shared. */
+static const void *
+needs_owner(const struct jumbo_needs *needs, const void *id)
+{
+    return needs->own_pool || needs->starts_once ? id : NULL;
+}
+
+/* Sets the buffers for 'mtu' in bytes, whether they are in a pool that the
+ * port doesn't share, and what Open vSwitch's own formulas have instead
+ * (netdev-dpdk.c, dpdk_buf_size(), dpdk_calculate_mbufs()).  The queues must
+ * be set. */
+void
+jumbo_needs_set_buffers(struct jumbo_needs *needs, int mtu, bool own_pool)
+{
+    needs->buffer_size = jumbo_buffer_size(mtu);
+    needs->own_pool = own_pool;
+
+    needs->ovs_buffer_size = jumbo_ovs_buffer_size(mtu);
+    needs->ovs_mbufs
+        = own_pool ? needs->rx_descs + needs->tx_descs
+                     + MIN(needs->n_rxq, 128) * JUMBO_BURST
+                     + JUMBO_OVS_MIN_MBUFS
+          : needs->ovs_buffer_size < JUMBO_OVS_LARGE_BUFFER
+          ? JUMBO_OVS_MIN_MBUFS : JUMBO_OVS_MAX_MBUFS;
+}
+
+static unsigned int
+n_devices(const struct jumbo_needs *needs)
+{
+    return MAX(needs->n_devices, 1);
+}
+
+static uint64_t
+tx_descs_of(const struct jumbo_needs *needs)
+{
+    return needs->tx_descs * n_devices(needs);
+}
+
+/* Layout. */
+
+static bool
+takes_mbufs(const struct layout *l, const struct jumbo_needs *needs)
+{
+    return needs->buffer_size && (!needs->away || l->in->all_guests);
+}
+
+/* Returns that of 'pools' which a port with 'needs' and 'id' receives into, or
+ * NULL if there is none. */
+const struct jumbo_layout_pool *
+jumbo_layout_find(const struct jumbo_layout_pool *pools, size_t n,
+                  const struct jumbo_needs *needs, const void *id)
+{
+    const void *owner = needs_owner(needs, id);
+
+    for (size_t i = 0; i < n; i++) {
+        if (pools[i].numa_id == needs->numa_id && pools[i].owner == owner
+            && pools[i].buffer_size == needs->buffer_size
+            && pools[i].starts_once == needs->starts_once) {
+            return &pools[i];
+        }
+    }
+    return NULL;
+}
+
+static size_t
+memory_size(const struct layout *l, int memory_node)
+{
+    return l->in->memory_sizes ? l->in->memory_sizes[memory_node] : SIZE_MAX;
+}
+
+/* Returns the bytes of a mempool of Open vSwitch's own with 'n' mbufs. */
+static size_t
+ovs_pool_size(const struct layout *l, int numa_id, int buffer_size, uint64_t n)
+{
+    return l->in->mbufs_size(numa_id, buffer_size, n) + JUMBO_POOL_OVERHEAD;
+}
+
+/* Returns the index of the pool that a port with 'needs' and 'id' has by Open
+ * vSwitch's own formulas.  Adds it if need be. */
+static size_t
+add_ovs_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
+{
+    const void *owner = needs->own_pool ? id : NULL;
+    int node = l->in->memory_node(needs->numa_id);
+    size_t left = memory_size(l, node);
+    struct ovs_pool *pool;
+
+    for (size_t i = 0; i < l->n_ovs; i++) {
+        pool = &l->ovs_pools[i];
+        if (pool->numa_id == needs->numa_id && pool->owner == owner
+            && pool->buffer_size == needs->ovs_buffer_size) {
+            return i;
+        }
+        if (l->in->memory_node(pool->numa_id) == node) {
+            left -= MIN(left, pool->size);
+        }
+    }
+
+    if (l->n_ovs >= l->allocated_ovs) {
+        l->ovs_pools = x2nrealloc(l->ovs_pools, &l->allocated_ovs,
+                                  sizeof *l->ovs_pools);
+    }
+    pool = &l->ovs_pools[l->n_ovs];
+    *pool = (struct ovs_pool) {
+        .numa_id = needs->numa_id,
+        .buffer_size = needs->ovs_buffer_size,
+        .owner = owner,
+        .layout_pool = SIZE_MAX,
+        .n_shares = 1,
+    };
+    for (uint64_t n = needs->ovs_mbufs; n >= JUMBO_OVS_MIN_MBUFS; n /= 2) {
+        if (ovs_pool_size(l, needs->numa_id, needs->ovs_buffer_size, n)
+            <= left) {
+            pool->size = l->in->mbufs_size(needs->numa_id,
+                                           needs->ovs_buffer_size, n);
+            break;
+        }
+    }
+    return l->n_ovs++;
+}
+
+/* Returns the index of the pool for a port with 'needs' and 'id', which it
+ * adds if there is none. */
+static size_t
+add_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
+{
+    size_t ovs_pool = add_ovs_pool(l, needs, id);
+    const struct jumbo_layout_pool *pool
+        = jumbo_layout_find(l->pools, l->n, needs, id);
+    size_t i = pool ? pool - l->pools : l->n;
+
+    if (!pool) {
+        if (l->n >= l->allocated) {
+            l->pools = x2nrealloc(l->pools, &l->allocated, sizeof *l->pools);
+        }
+        if (l->n >= l->allocated_drafts) {
+            l->drafts = x2nrealloc(l->drafts, &l->allocated_drafts,
+                                   sizeof *l->drafts);
+        }
+        l->n++;
+        l->pools[i] = (struct jumbo_layout_pool) {
+            .numa_id = needs->numa_id,
+            .buffer_size = needs->buffer_size,
+            .owner = needs_owner(needs, id),
+            .starts_once = needs->starts_once,
+        };
+        l->drafts[i] = (struct draft) { l->in->demand, ovs_pool };
+    }
+    if (!needs->starts_once) {
+        l->ovs_pools[ovs_pool].layout_pool = i;
+    } else if (!pool && !needs->own_pool) {
+        l->ovs_pools[ovs_pool].n_shares++;
+    }
+    return i;
+}
+
+/* Returns the most mbufs with buffers of 'buffer_size' on 'numa_id' that take
+ * no more than 'size' bytes, by 'mbufs_size'. */
+uint64_t
+jumbo_mbufs_in(size_t (*mbufs_size)(int numa_id, int buffer_size, uint64_t n),
+               int numa_id, int buffer_size, size_t size)
+{
+    uint64_t low = 0;
+    uint64_t high = size / buffer_size + 1;
+
+    while (high - low > 1) {
+        uint64_t n = (low + high) / 2;
+
+        if (mbufs_size(numa_id, buffer_size, n) <= size) {
+            low = n;
+        } else {
+            high = n;
+        }
+    }
+    return low;
+}
+
+static uint64_t
+with_headroom(const struct layout *l, uint64_t n)
+{
+    return n + DIV_ROUND_UP(n * l->in->demand.headroom, 100);
+}
+
+/* Returns the bytes that pools which are sized leave on the node of 'pool'.
+ * If Open vSwitch's own formulas leave enough for one more pool, for an
+ * ordinary port, keeps what that port needs here. */
+static size_t
+left_memory(const struct layout *l, const struct jumbo_layout_pool *pool)
+{
+    const int buffer_size = jumbo_buffer_size(ETH_PAYLOAD_MAX);
+    int node = l->in->memory_node(pool->numa_id);
+    struct jumbo_demand_input in = l->in->demand;
+    size_t left = memory_size(l, node);
+    size_t ovs_left = left;
+
+    for (size_t i = 0; i < l->n_ovs; i++) {
+        if (l->in->memory_node(l->ovs_pools[i].numa_id) == node) {
+            ovs_left -= MIN(ovs_left, l->ovs_pools[i].size);
+        }
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->in->memory_node(l->pools[i].numa_id) == node) {
+            left -= MIN(left, JUMBO_POOL_OVERHEAD
+                              + l->in->mbufs_size(l->pools[i].numa_id,
+                                                  l->pools[i].buffer_size,
+                                                  l->pools[i].new_size));
+        }
+    }
+    if (ovs_left >= ovs_pool_size(l, pool->numa_id, buffer_size,
+                                  JUMBO_OVS_MIN_MBUFS)) {
+        in.n_rxq = 1;
+        in.rx_descs = in.rx_filled = JUMBO_DEFAULT_DESCS;
+        left -= MIN(left, JUMBO_POOL_OVERHEAD
+                          + l->in->mbufs_size(pool->numa_id, buffer_size,
+                                              jumbo_demand_to_start(&in)));
+    }
+    return left;
+}
+
+/* Calculates what the pool with index 'i' is to have, if Open vSwitch's own
+ * formulas have 'ovs_size' bytes for its ports, or have them not start if not
+ * 'ovs_up': they fail where there is too little memory. */
+static void
+size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
+{
+    const struct jumbo_demand_input *in = &l->drafts[i].demand;
+    struct jumbo_layout_pool *pool = &l->pools[i];
+    uint64_t to_start = jumbo_demand_to_start(in);
+
+    /* Nor do they where the mbufs don't fill their rings.  What they have here
+     * isn't more than nothing. */
+    pool->limit = jumbo_mbufs_in(l->in->mbufs_size, pool->numa_id,
+                                 pool->buffer_size,
+                                 ovs_up ? ovs_size : left_memory(l, pool));
+    if (!ovs_up || pool->limit <= in->rx_filled) {
+        pool->limit = MAX(pool->limit, to_start);
+    }
+
+    pool->demand = jumbo_demand(in);
+    pool->wanted = MIN(pool->demand.total
+                       - pool->demand.terms[JUMBO_DEMAND_HEADROOM],
+                       pool->limit);
+    pool->target = with_headroom(l, pool->wanted);
+    pool->minimum = MIN(to_start, pool->wanted);
+    pool->limit = with_headroom(l, pool->limit);
+
+    /* What can't grow gets more, so that it needn't be replaced soon, or ever,
+     * and DPDK wants it to be no smaller than a cache. */
+    pool->new_size = pool->target;
+    if (!pool->grows_in_place) {
+        uint64_t size = pool->starts_once ? 2 * pool->target
+                        : pool->target + pool->target / 2;
+
+        pool->new_size = MAX(MIN(size, MAX(pool->limit, pool->target)),
+                             jumbo_cache_max(in));
+    }
+}
+
+/* Adds to 'l' what 'port' needs. */
+static void
+add_port(struct layout *l, const struct jumbo_layout_port *port)
+{
+    const struct jumbo_needs *needs[] = { &port->now, &port->next };
+    size_t pools[2] = { SIZE_MAX, SIZE_MAX };
+
+    for (int i = 0; i < 2; i++) {
+        if (takes_mbufs(l, needs[i])) {
+            pools[i] = add_pool(l, needs[i], port->id);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        bool same = pools[0] == pools[1];
+        /* A port whose pool is the same now and next has no more than the
+         * larger of what it needs of it. */
+        const struct jumbo_needs *other = same ? needs[!i] : needs[i];
+        struct jumbo_demand_input *demand;
+
+        if (pools[i] == SIZE_MAX || (i && same)) {
+            continue;
+        }
+        demand = &l->drafts[pools[i]].demand;
+        demand->n_rxq += MAX(needs[i]->n_rxq * n_devices(needs[i]),
+                             other->n_rxq * n_devices(other));
+        demand->rx_descs += MAX(needs[i]->rx_descs * n_devices(needs[i]),
+                                other->rx_descs * n_devices(other));
+        demand->rx_filled += MAX(needs[i]->rx_filled * n_devices(needs[i]),
+                                 other->rx_filled * n_devices(other));
+    }
+}
+
+/* Stores in '*poolsp' the pools that the ports of 'in' are to have, and
+ * returns their number.  The caller must free() them. */
+size_t
+jumbo_layout(const struct jumbo_layout_input *in,
+             struct jumbo_layout_pool **poolsp)
+{
+    struct layout l = { .in = in };
+    bool grows_in_place = in->can_grow;
+    uint64_t tx_descs = 0;
+
+    for (size_t i = 0; i < in->n_ports; i++) {
+        const struct jumbo_layout_port *port = &in->ports[i];
+
+        add_port(&l, port);
+        tx_descs += MAX(tx_descs_of(&port->now), tx_descs_of(&port->next));
+        grows_in_place &= ((!port->now.buffer_size
+                            || port->now.grows_in_place)
+                           && (!port->next.buffer_size
+                               || port->next.grows_in_place));
+    }
+    for (size_t i = 0; i < l.n; i++) {
+        l.drafts[i].demand.tx_descs = tx_descs;
+        l.pools[i].grows_in_place = grows_in_place && !l.pools[i].starts_once;
+    }
+
+    for (size_t i = 0; i < l.n; i++) {
+        size_t ovs_size = 0;
+        bool ovs_up = false;
+
+        for (size_t j = 0; j < l.n_ovs; j++) {
+            const struct ovs_pool *ovs = &l.ovs_pools[j];
+
+            if (ovs->layout_pool == i
+                || (l.pools[i].starts_once && l.drafts[i].ovs_pool == j)) {
+                ovs_size += ovs->size / ovs->n_shares;
+                ovs_up = ovs_up || ovs->size;
+            }
+        }
+        if (ovs_up) {
+            size_pool(&l, i, ovs_size, true);
+        }
+    }
+    for (size_t i = 0; i < l.n; i++) {
+        if (!l.pools[i].new_size) {
+            size_pool(&l, i, 0, false);
+        }
+    }
+    free(l.drafts);
+    free(l.ovs_pools);
+    *poolsp = l.pools;
+    return l.n;
+}

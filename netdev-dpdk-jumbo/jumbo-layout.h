@@ -1,0 +1,136 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef JUMBO_LAYOUT_H
+#define JUMBO_LAYOUT_H 1
+
+/* Which ports share a mempool, and how many mbufs each mempool is to have.
+ *
+ * A pool is to have its ports' demand (see jumbo-demand.h), but never more
+ * bytes than Open vSwitch's own formulas take for the same ports, with the
+ * same memory.  Those are calculated here, too: a pool of MAX_NB_MBUF mbufs for
+ * each 1 kB step of buffer sizes, or of a port's descriptors and MIN_NB_MBUF
+ * with per-port-memory, halved until it fits into the memory that earlier
+ * pools left.
+ *
+ * Counts are of mbufs, sizes are bytes.  Nothing here depends on DPDK, keeps
+ * state or takes locks. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jumbo-demand.h"
+
+#define JUMBO_DEFAULT_DESCS 2048 /* Of a receive or transmit queue. */
+
+/* Bytes that a mempool takes besides its mbufs, about: for its ring, and for
+ * caches of all the threads that there can be. */
+#define JUMBO_POOL_OVERHEAD (4 << 20)
+
+/* What Open vSwitch's own formulas start with and end at. */
+#define JUMBO_OVS_MAX_MBUFS (4096 * 64)
+#define JUMBO_OVS_MIN_MBUFS (4096 * 4)
+
+/* What a port needs, and what it can hold. */
+struct jumbo_needs {
+    int numa_id;                /* Where its buffers are. */
+    int mtu;
+    int buffer_size;            /* Without headroom.  0 if the port has, or
+                                 * will have, no pool. */
+    bool own_pool;              /* Doesn't share its pool. */
+    bool away;                  /* Its guest isn't there, so that it needs no
+                                 * pool yet. */
+
+    /* Of its device, like in 'struct jumbo_demand_input'.  It has one transmit
+     * queue for each thread, unless the device has fewer. */
+    uint64_t n_rxq;
+    uint64_t rx_descs;
+    uint64_t rx_filled;
+    uint64_t n_txq;
+    uint64_t tx_descs;
+    unsigned int n_devices;     /* That have as many queues and receive in its
+                                 * place, 0 or 1 if it does itself. */
+
+    /* Of its driver. */
+    bool grows_in_place;        /* It takes mbufs that its pool gets while it
+                                 * runs. */
+    bool starts_once;           /* It can't be started again, so that it keeps
+                                 * its first pool, which no other port has. */
+
+    /* What Open vSwitch's own formulas have for it. */
+    int ovs_buffer_size;        /* Without headroom. */
+    uint64_t ovs_mbufs;         /* Before they are halved. */
+};
+
+void jumbo_needs_set_buffers(struct jumbo_needs *, int mtu, bool own_pool);
+
+/* A port has what is 'now', and may get what is 'next'. */
+struct jumbo_layout_port {
+    struct jumbo_needs now;
+    struct jumbo_needs next;
+    const void *id;             /* Another one for each port. */
+};
+
+struct jumbo_layout_input {
+    const struct jumbo_layout_port *ports; /* In the order in which they came,
+                                            * which matters for what Open
+                                            * vSwitch's own formulas get. */
+    size_t n_ports;
+    bool all_guests;            /* As if all guests were there. */
+    bool can_grow;              /* There can be pools that grow in place. */
+    struct jumbo_demand_input demand; /* What isn't about ports. */
+
+    /* Returns the bytes of 'n' mbufs with buffers of 'buffer_size' on
+     * 'numa_id'. */
+    size_t (*mbufs_size)(int numa_id, int buffer_size, uint64_t n);
+
+    /* Returns the node whose memory these take. */
+    int (*memory_node)(int numa_id);
+
+    /* The bytes that each such node has for mempools, used or not.  NULL if that
+     * doesn't matter, for what pools are to have when there is memory. */
+    const size_t *memory_sizes;
+};
+
+/* A pool as it is to be. */
+struct jumbo_layout_pool {
+    int numa_id;
+    int buffer_size;
+    const void *owner;          /* The 'id' of its only port, or NULL if it is
+                                 * shared. */
+    bool grows_in_place;        /* All ports of the switch allow that: any of
+                                 * them may send the pool's mbufs. */
+    bool starts_once;           /* It can't be replaced. */
+    struct jumbo_demand demand;
+    uint64_t limit;             /* Mbufs that take what Open vSwitch's own
+                                 * formulas have for its ports. */
+    uint64_t minimum;           /* Without these its ports can't have it. */
+    uint64_t wanted;            /* Without the operator's headroom, and */
+    uint64_t target;            /* with it. */
+    uint64_t new_size;          /* What a new one gets. */
+};
+
+size_t jumbo_layout(const struct jumbo_layout_input *,
+                    struct jumbo_layout_pool **);
+uint64_t jumbo_mbufs_in(size_t (*mbufs_size)(int numa_id, int buffer_size,
+                                             uint64_t n),
+                        int numa_id, int buffer_size, size_t size);
+const struct jumbo_layout_pool *jumbo_layout_find(
+    const struct jumbo_layout_pool *, size_t n, const struct jumbo_needs *,
+    const void *id);
+
+#endif /* jumbo-layout.h */

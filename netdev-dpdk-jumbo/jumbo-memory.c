@@ -1,0 +1,491 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+
+#include "jumbo-memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_mempool.h>
+#include <rte_ring.h>
+#include <sched.h>
+
+#include "dp-packet.h"
+#include "openvswitch/list.h"
+#include "util.h"
+
+/* Mbufs that each lcore keeps for itself, so that it needs the others' ring
+ * seldom.  The most that DPDK allows, as ever in Open vSwitch. */
+#define CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
+
+/* Memory is reserved in as few pieces as there are to be had, down to pieces
+ * for this number of mbufs. */
+#define MIN_CHUNK 64
+
+/* Mbufs that are put into a pool at a time. */
+#define N_STAGED 512
+
+/* Memory for mbufs that a pool doesn't have yet. */
+struct chunk {
+    struct ovs_list node;
+    char *memory;
+    size_t size;
+    uint32_t n;                 /* Mbufs. */
+};
+
+/* Sizes. */
+
+/* Returns the bytes of an mbuf whose buffer has 'buffer_size': a dp_packet,
+ * the data, and padding, so that what follows is aligned. */
+static size_t
+mbuf_size(int buffer_size)
+{
+    return ROUND_UP(sizeof(struct dp_packet) + RTE_PKTMBUF_HEADROOM
+                    + buffer_size, RTE_CACHE_LINE_SIZE);
+}
+
+/* Returns the size of the pages that 'mp' must heed, or 0 if there are none.
+ * Elements that are smaller than a page don't cross its end.  Larger ones do,
+ * which costs nothing unless they need physical addresses. */
+static size_t
+page_size(struct rte_mempool *mp)
+{
+    size_t element = mp->header_size + mp->elt_size + mp->trailer_size;
+    size_t page;
+
+    return (rte_mempool_get_page_size(mp, &page)
+            || (element > page && rte_eal_iova_mode() == RTE_IOVA_VA))
+           ? 0 : page;
+}
+
+/* Returns the bytes that 'n' mbufs of 'mp' take. */
+static size_t
+chunk_size(struct rte_mempool *mp, uint32_t n, size_t *align)
+{
+    size_t page = page_size(mp);
+    size_t min_chunk;
+
+    return rte_mempool_op_calc_mem_size_default(
+        mp, n, page ? rte_bsf64(page) : 0, &min_chunk, align);
+}
+
+/* Returns the bytes that 'n' mbufs with buffers of 'buffer_size' take in the
+ * memory for 'numa_id'. */
+size_t
+jumbo_mbufs_size(int numa_id, int buffer_size, uint64_t n)
+{
+    struct rte_mempool mp = { .socket_id = numa_id };
+    struct rte_mempool_objsz size;
+    size_t align;
+
+    rte_mempool_calc_obj_size(mbuf_size(buffer_size), 0, &size);
+    mp.header_size = size.header_size;
+    mp.elt_size = size.elt_size;
+    mp.trailer_size = size.trailer_size;
+    return n ? chunk_size(&mp, n, &align) : 0;
+}
+
+/* Returns the bytes of memory that 'mp' has for mbufs. */
+size_t
+jumbo_memory_size(const struct rte_mempool *mp)
+{
+    const struct rte_mempool_memhdr *memhdr;
+    size_t size = 0;
+
+    STAILQ_FOREACH (memhdr, &mp->mem_list, next) {
+        size += memhdr->len;
+    }
+    return size;
+}
+
+/* Returns the bytes of memory that 'mp' takes besides: its ring, and its caches
+ * for all threads that there can be. */
+size_t
+jumbo_memory_overhead(const struct rte_mempool *mp)
+{
+    return rte_ring_get_memsize(rte_align32pow2(mp->size + 1))
+           + RTE_MEMPOOL_HEADER_SIZE(mp, mp->cache_size);
+}
+
+/* Returns the number of mbufs in 'mp' that are not in use.  Unlike
+ * rte_mempool_avail_count(), it is right for a pool that may still grow. */
+unsigned int
+jumbo_memory_avail(const struct rte_mempool *mp)
+{
+    return MIN(rte_mempool_avail_count(mp), mp->populated_size);
+}
+
+/* Mempool operations: those of the ring, but for populating. */
+
+#define RING_OPS_NAME "ring_mp_mc"
+#define OPS_NAME "ovs_jumbo"
+
+/* DPDK's own function that adds an element to a mempool's list. */
+static rte_mempool_populate_obj_cb_t *add_element;
+
+/* DPDK adds memory to a pool, and mbufs to its ring, in one step.  Here it
+ * only adds the memory, which may fail and can be undone.  chunk_populate()
+ * does the rest. */
+static int
+populate(struct rte_mempool *mp OVS_UNUSED, unsigned int max OVS_UNUSED,
+         void *vaddr OVS_UNUSED, rte_iova_t iova OVS_UNUSED, size_t len,
+         rte_mempool_populate_obj_cb_t *cb, void *aux OVS_UNUSED)
+{
+    add_element = cb;
+    return len > 0;
+}
+
+/* Returns true if there can be pools that grow in place: DPDK must have room
+ * for their operations in its table, and the machine must not want others, as
+ * for mempools in hardware. */
+bool
+jumbo_memory_can_grow(void)
+{
+    static bool registered;
+    struct rte_mempool_ops ops;
+
+    for (uint32_t i = 0; !registered && i < rte_mempool_ops_table.num_ops;
+         i++) {
+        ops = *rte_mempool_get_ops(i);
+        if (!strcmp(ops.name, RING_OPS_NAME)) {
+            ovs_strlcpy(ops.name, OPS_NAME, sizeof ops.name);
+            ops.populate = populate;
+            registered = rte_mempool_register_ops(&ops) >= 0;
+            break;
+        }
+    }
+    return registered && !strcmp(rte_mbuf_best_mempool_ops(), RING_OPS_NAME);
+}
+
+/* Creating. */
+
+static void
+init_packet(struct rte_mempool *mp OVS_UNUSED, void *aux OVS_UNUSED,
+            void *mbuf, unsigned int i OVS_UNUSED)
+{
+    dp_packet_init_dpdk(mbuf);
+}
+
+static uint16_t
+private_size(int buffer_size)
+{
+    return mbuf_size(buffer_size) - sizeof(struct rte_mbuf) - buffer_size
+           - RTE_PKTMBUF_HEADROOM;
+}
+
+/* Returns a new ordinary mempool with 'n' mbufs.  Returns NULL and sets
+ * rte_errno if that fails. */
+struct rte_mempool *
+jumbo_memory_create(const char *name, int numa_id, int buffer_size, uint32_t n)
+{
+    struct rte_mempool *mp;
+
+    mp = rte_pktmbuf_pool_create(name, n, CACHE_SIZE,
+                                 private_size(buffer_size),
+                                 buffer_size + RTE_PKTMBUF_HEADROOM, numa_id);
+    if (mp) {
+        rte_mempool_obj_iter(mp, init_packet, NULL);
+    }
+    return mp;
+}
+
+/* Returns a new mempool without mbufs, of which jumbo_memory_add() can give it
+ * up to 'capacity' while it is used.  Returns NULL and sets rte_errno if that
+ * fails.  jumbo_memory_can_grow() must have returned true. */
+struct rte_mempool *
+jumbo_memory_create_empty(const char *name, int numa_id, int buffer_size,
+                          uint32_t capacity)
+{
+    struct rte_pktmbuf_pool_private priv = {
+        .mbuf_data_room_size = buffer_size + RTE_PKTMBUF_HEADROOM,
+        .mbuf_priv_size = private_size(buffer_size),
+    };
+    struct rte_mempool *mp;
+    int error;
+
+    mp = rte_mempool_create_empty(name, capacity, mbuf_size(buffer_size),
+                                  CACHE_SIZE, sizeof priv, numa_id, 0);
+    if (!mp) {
+        return NULL;
+    }
+    rte_mempool_set_ops_byname(mp, OPS_NAME, NULL);
+    rte_pktmbuf_pool_init(mp, &priv);
+
+    /* This is how to have the ring already now. */
+    error = rte_mempool_populate_iova(mp, NULL, RTE_BAD_IOVA, 0, NULL, NULL);
+    if (error < 0) {
+        rte_mempool_free(mp);
+        rte_errno = -error;
+        return NULL;
+    }
+    return mp;
+}
+
+/* Growing. */
+
+static void
+free_memory_of(struct rte_mempool_memhdr *memhdr OVS_UNUSED, void *memory)
+{
+    rte_free(memory);
+}
+
+/* Returns memory for 'n' more mbufs of 'mp', which is already in its list.
+ * Returns NULL and sets rte_errno if that fails. */
+static struct chunk *
+chunk_reserve(struct rte_mempool *mp, uint32_t n)
+{
+    size_t align;
+    size_t size = chunk_size(mp, n, &align);
+    /* Not a memzone: there are too few of these, altogether. */
+    char *memory = rte_malloc_socket("ovs-mbufs", size, align, mp->socket_id);
+    struct chunk *chunk;
+    int error;
+
+    if (!memory) {
+        rte_errno = ENOMEM;
+        return NULL;
+    }
+
+    error = rte_mempool_populate_iova(mp, memory, rte_mem_virt2iova(memory),
+                                      size, free_memory_of, memory);
+    if (error < 0) {
+        rte_free(memory);
+        rte_errno = -error;
+        return NULL;
+    }
+
+    chunk = xmalloc(sizeof *chunk);
+    chunk->memory = memory;
+    chunk->size = size;
+    chunk->n = n;
+    return chunk;
+}
+
+/* Gives back the memory of 'chunk', which no mbuf of 'mp' is in. */
+static void
+chunk_cancel(struct rte_mempool *mp, const struct chunk *chunk)
+{
+    struct rte_mempool_memhdr *memhdr;
+
+    STAILQ_FOREACH (memhdr, &mp->mem_list, next) {
+        if (memhdr->addr == chunk->memory) {
+            STAILQ_REMOVE(&mp->mem_list, memhdr, rte_mempool_memhdr, next);
+            mp->nb_mem_chunks--;
+            rte_free(memhdr);
+            break;
+        }
+    }
+    rte_free(chunk->memory);
+}
+
+/* Mbufs that are ready to be put into a pool. */
+struct stage {
+    void *mbufs[N_STAGED];
+    unsigned int n;
+};
+
+/* Puts what is staged into the ring of 'mp'.  A thread that loses its CPU on
+ * the way keeps all others waiting that put mbufs there, so it gives it up
+ * right before, and takes as few turns as it can. */
+static void
+flush(struct rte_mempool *mp, struct stage *stage)
+{
+    if (stage->n) {
+        sched_yield();
+        rte_mempool_ops_enqueue_bulk(mp, stage->mbufs, stage->n);
+        stage->n = 0;
+    }
+}
+
+/* Makes up to 'n' mbufs of 'mp' in 'len' bytes at 'start', which the device
+ * finds at 'iova'.  Returns their number.  Like DPDK's own
+ * rte_mempool_op_populate_helper(), but each mbuf is initialized before it gets
+ * into the ring, since ports may be using the pool. */
+static uint32_t
+make_mbufs(struct rte_mempool *mp, char *start, rte_iova_t iova, size_t len,
+           uint32_t n, struct stage *stage)
+{
+    size_t element = mp->header_size + mp->elt_size + mp->trailer_size;
+    size_t page = page_size(mp);
+    size_t off = 0;
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        char *mbuf;
+
+        if (page >= element) {
+            char *end = RTE_PTR_ALIGN_FLOOR(start + off + element - 1, page);
+
+            /* It doesn't cross the end of a page. */
+            off = MAX(off, end - MIN(end, start));
+        }
+        if (off + element > len) {
+            break;
+        }
+        mbuf = start + off + mp->header_size;
+        add_element(mp, NULL, mbuf,
+                    iova == RTE_BAD_IOVA ? iova : iova + (mbuf - start));
+        rte_pktmbuf_init(mp, NULL, mbuf, 0);
+        dp_packet_init_dpdk(ALIGNED_CAST(struct dp_packet *, mbuf));
+        stage->mbufs[stage->n++] = mbuf;
+        if (stage->n == N_STAGED) {
+            flush(mp, stage);
+        }
+        off += element;
+    }
+    return i;
+}
+
+/* Fills the memory of 'chunk', which 'mp' already has, with mbufs. */
+static void
+chunk_populate(struct rte_mempool *mp, const struct chunk *chunk)
+{
+    size_t page = rte_mem_virt2memseg_list(chunk->memory)->page_sz;
+    struct stage stage = { .n = 0 };
+    uint32_t n = 0;
+    size_t len;
+
+    for (size_t off = 0; off < chunk->size; off += len) {
+        char *start = chunk->memory + off;
+        rte_iova_t iova = rte_mem_virt2iova(start);
+
+        /* As many pages as the device finds next to each other. */
+        len = MIN(chunk->size - off,
+                  (char *) RTE_PTR_ALIGN_CEIL(start + 1, page) - start);
+        while (off + len < chunk->size
+               && rte_mem_virt2iova(start + len) == iova + len) {
+            len = MIN(len + page, chunk->size - off);
+        }
+        n += make_mbufs(mp, start, iova, len, chunk->n - n, &stage);
+    }
+    flush(mp, &stage);
+}
+
+/* Gives 'mp', which jumbo_memory_create_empty() returned, up to 'n' more mbufs
+ * while it is used.  Returns how many it got; if it can't be 'at_least', it
+ * gets none. */
+uint32_t
+jumbo_memory_add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
+{
+    struct ovs_list chunks = OVS_LIST_INITIALIZER(&chunks);
+    uint32_t before = mp->populated_size;
+    uint32_t piece = n;
+    uint32_t reserved = 0;
+    struct chunk *chunk;
+
+    while (reserved < n) {
+        chunk = chunk_reserve(mp, MIN(n - reserved, piece));
+        if (chunk) {
+            ovs_list_push_back(&chunks, &chunk->node);
+            reserved += chunk->n;
+        } else if (rte_errno == ENOMEM && piece > MIN_CHUNK) {
+            piece = MAX(piece / 2, MIN_CHUNK);
+        } else {
+            break;
+        }
+    }
+    LIST_FOR_EACH_POP (chunk, node, &chunks) {
+        if (reserved >= at_least) {
+            chunk_populate(mp, chunk);
+        } else {
+            chunk_cancel(mp, chunk);
+        }
+        free(chunk);
+    }
+    return mp->populated_size - before;
+}
+
+/* Free memory. */
+
+/* What DPDK could still take from the system as pages of one size. */
+struct free_pages {
+    int numa_id;
+    size_t page_size;
+    size_t size;                /* Altogether. */
+};
+
+static int
+count_free_pages(const struct rte_memseg_list *msl, void *pages_)
+{
+    struct free_pages *pages = pages_;
+
+    if (!msl->external && msl->socket_id == pages->numa_id
+        && msl->page_sz == pages->page_size) {
+        pages->size += (msl->memseg_arr.len - msl->memseg_arr.count)
+                       * msl->page_sz;
+    }
+    return 0;
+}
+
+/* Returns the node whose memory mbufs for node 'numa_id' take: without
+ * hugepages, DPDK has all its memory on the first one. */
+int
+jumbo_memory_node(int numa_id)
+{
+    return rte_eal_has_hugepages() ? numa_id : 0;
+}
+
+#define NODE_DIR "/sys/devices/system/node/node"
+
+/* Returns the bytes of 'memory_node' that are free for mbufs: what DPDK has,
+ * and the hugepages that it can get from the system, also those that
+ * dpdk-socket-limit forbids: DPDK doesn't tell its limit. */
+size_t
+jumbo_memory_free(int memory_node)
+{
+    struct rte_malloc_socket_stats stats = { .heap_freesz_bytes = 0 };
+    char *dir_name = xasprintf(NODE_DIR "%d/hugepages", memory_node);
+    DIR *dir = rte_eal_has_hugepages() ? opendir(dir_name) : NULL;
+    struct dirent *entry;
+
+    rte_malloc_get_socket_stats(memory_node, &stats);
+    while (dir && (entry = readdir(dir))) {
+        struct free_pages pages = { .numa_id = memory_node };
+        char *file_name;
+        unsigned long n_free;
+        FILE *file;
+
+        if (!ovs_scan(entry->d_name, "hugepages-%zukB", &pages.page_size)) {
+            continue;
+        }
+        pages.page_size *= 1024;
+        rte_memseg_list_walk(count_free_pages, &pages);
+
+        file_name = xasprintf("%s/%s/free_hugepages", dir_name,
+                              entry->d_name);
+        file = fopen(file_name, "r");
+        if (file && fscanf(file, "%lu", &n_free) == 1) {
+            stats.heap_freesz_bytes += MIN(pages.size,
+                                           n_free * pages.page_size);
+        }
+        if (file) {
+            fclose(file);
+        }
+        free(file_name);
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    free(dir_name);
+    return stats.heap_freesz_bytes;
+}

@@ -1,0 +1,51 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef JUMBO_MEMORY_H
+#define JUMBO_MEMORY_H 1
+
+/* Mempools, and the memory that they take.
+ *
+ * There are two kinds.  An ordinary one, DPDK's own, has all mbufs from the
+ * beginning.  One that grows in place gets them later, while ports use it.
+ *
+ * 'buffer_size' is in bytes, without headroom; all other sizes are in bytes,
+ * too.  Functions that change a pool, or create one, must not run at the same
+ * time; nothing here takes a lock. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rte_mempool;
+
+bool jumbo_memory_can_grow(void);
+struct rte_mempool *jumbo_memory_create(const char *name, int numa_id,
+                                        int buffer_size, uint32_t n);
+struct rte_mempool *jumbo_memory_create_empty(const char *name, int numa_id,
+                                              int buffer_size,
+                                              uint32_t capacity);
+uint32_t jumbo_memory_add(struct rte_mempool *, uint32_t n, uint32_t at_least);
+
+size_t jumbo_mbufs_size(int numa_id, int buffer_size, uint64_t n);
+size_t jumbo_memory_size(const struct rte_mempool *);
+size_t jumbo_memory_overhead(const struct rte_mempool *);
+unsigned int jumbo_memory_avail(const struct rte_mempool *);
+
+int jumbo_memory_node(int numa_id);
+size_t jumbo_memory_free(int memory_node);
+
+#endif /* jumbo-memory.h */
