@@ -26,11 +26,9 @@
 #endif
 
 #include "dp-packet.h"
-#include "jumbo-demand.h"
 #include "openvswitch/compiler.h"
 #include "openvswitch/json.h"
 #include "unixctl.h"
-#include "userspace-tso.h"
 #include "util.h"
 
 #ifdef DPDK_NETDEV
@@ -56,17 +54,13 @@ mbuf_is_tso(const struct rte_mbuf *mbuf)
 #endif
 }
 
-/* Returns the most packets that a packet may be sent as in one batch.  Open
- * vSwitch 3.5 segments, too, but sends what it got 32 at a time; 3.1 can't. */
-static inline unsigned int
-jumbo_max_segments(void)
-{
+/* Before it sends a batch, Open vSwitch 4.0 segments all of it; 3.5 sends what
+ * it has segmented 32 packets at a time, and 3.1 does not segment. */
 #ifdef DP_PACKET_OL_SHIFT_COUNT
-    return userspace_tso_enabled() ? JUMBO_GSO_SEGMENTS : 1;
+#define SEGMENTS_WHOLE_BATCHES true
 #else
-    return 1;
+#define SEGMENTS_WHOLE_BATCHES false
 #endif
-}
 #endif /* DPDK_NETDEV */
 
 /* "ovs-appctl --format=json" is younger than Open vSwitch 3.1, as is this

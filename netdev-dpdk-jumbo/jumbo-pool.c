@@ -32,6 +32,7 @@
 #include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
+#include "userspace-tso.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(jumbo_pool);
@@ -144,7 +145,8 @@ layout_create(enum layout_kind kind, const struct jumbo_plan *plan)
         .demand = {
             .n_threads = plan ? plan->n_threads : n_threads,
             .cache_size = RTE_MEMPOOL_CACHE_MAX_SIZE,
-            .n_segments = jumbo_max_segments(),
+            .n_segments = SEGMENTS_WHOLE_BATCHES && userspace_tso_enabled()
+                          ? JUMBO_GSO_SEGMENTS : 1,
             .flush_interval = flush_interval,
             .max_frags = frags_count ? max_frags : 0,
             .headroom = headroom,
