@@ -72,10 +72,11 @@ mails_of() {
 # "path here<TAB>path there".
 new_files() {
     (cd "$top"
-     find netdev-dpdk-jumbo tests/ovs -type f ! -name '.*' ! -name '*~' \
+     find netdev-dpdk-jumbo ovs-mtu tests/ovs -type f ! -name '.*' ! -name '*~' \
           ! -path '*/__pycache__/*' 2>/dev/null | LC_ALL=C sort) |
     awk '{ there = $0
            sub("^tests/ovs/", "tests/", there)
+           sub("^ovs-mtu/", "utilities/", there)
            sub("^netdev-dpdk-jumbo/", "lib/netdev-dpdk-jumbo/", there)
            print $0 "\t" there }'
 }

@@ -79,3 +79,12 @@ tests/jumbo-inject.so: tests/jumbo-inject.c
 	$(AM_V_CCLD)$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) \
 	  $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -shared -fPIC -o $@ \
 	  $(srcdir)/tests/jumbo-inject.c
+
+bin_SCRIPTS += utilities/ovs-mtu
+completion_SCRIPTS += utilities/ovs-mtu-bashcomp.bash
+MAN_ROOTS += utilities/ovs-mtu.8
+man_MANS += utilities/ovs-mtu.8
+EXTRA_DIST += utilities/ovs-mtu.in
+EXTRA_DIST += utilities/ovs-mtu-bashcomp.bash
+CLEANFILES += utilities/ovs-mtu
+FLAKE8_PYFILES += utilities/ovs-mtu.in

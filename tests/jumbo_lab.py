@@ -403,10 +403,12 @@ class Switch:
                                   f"--remote=punix:{self.run_folder}/db.sock")
         wait_for("ovsdb-server", lambda: self.ovsdb.check() and self._exists(
             f"{self.run_folder}/db.sock"), 10, self.ovsdb.log)
+        if self.eal:
+            other_config = (
+                "dpdk-init=true", f'dpdk-extra="{self.eal}"',
+                f"pmd-cpu-mask={hex(1 << self.pmd_cpu)}", *other_config)
         self.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".",
-                   "other_config:dpdk-init=true",
-                   f'other_config:dpdk-extra="{self.eal}"',
-                   f"other_config:pmd-cpu-mask={hex(1 << self.pmd_cpu)}",
+                   "other_config={}",
                    *(f"other_config:{pair}" for pair in other_config))
         self.start_vswitchd()
 
@@ -414,10 +416,11 @@ class Switch:
         """Starts ovs-vswitchd; waits for DPDK and the configuration."""
         self.vswitchd = self._daemon("ovs-vswitchd",
                                      f"unix:{self.run_folder}/db.sock")
-        wait_for("DPDK in ovs-vswitchd",
-                 lambda: self.vswitchd.check() and self.get(
-                     "Open_vSwitch", ".", "dpdk_initialized") == "true",
-                 60, self.log)
+        if self.eal:
+            wait_for("DPDK in ovs-vswitchd",
+                     lambda: self.vswitchd.check() and self.get(
+                         "Open_vSwitch", ".", "dpdk_initialized") == "true",
+                     60, self.log)
         self.vsctl("set", "Open_vSwitch", ".",
                    f"external_ids:started={self.vswitchd.pid}")
 
@@ -539,6 +542,18 @@ class Switch:
         for one, other in (*pairs, *(pair[::-1] for pair in pairs)):
             self.ofctl("add-flow", bridge,
                        f"in_port={one},actions=output:{other}", **how)
+
+
+class KernelSwitch(Switch):
+    """The same without DPDK: its ports are devices of the kernel."""
+
+    eal = None
+
+    def __init__(self, lab, root, name="switch"):
+        self._settle(lab, root, name)
+        self.namespace = lab.namespace(name)
+        self.env = dict(lab.env, **self.settings)
+        self._start(())
 
 
 # Guests and hosts.
