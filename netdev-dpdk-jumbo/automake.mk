@@ -44,6 +44,7 @@ TESTSUITE_AT += tests/jumbo-vsctl.at
 TESTSUITE_AT += tests/jumbo-bridge.at
 TESTSUITE_AT += tests/jumbo-path.at
 TESTSUITE_AT += tests/jumbo-vsctl-show.at
+TESTSUITE_AT += tests/ovs-mtu.at
 
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
@@ -64,6 +65,7 @@ EXTRA_DIST += tests/fuzz-jumbo.c
 EXTRA_DIST += tests/jumbo-guest.py
 EXTRA_DIST += tests/jumbo-path.schema.json
 EXTRA_DIST += tests/jumbo-relay.py
+EXTRA_DIST += tests/ovs-mtu.schema.json
 
 tests_ovstest_SOURCES += tests/test-jumbo-demand.c
 tests_ovstest_SOURCES += tests/test-jumbo-layout.c

@@ -1,0 +1,28 @@
+# Completion of ovs-mtu's commands, options and bridges in bash.
+
+_ovs_mtu () {
+    local cur=${COMP_WORDS[COMP_CWORD]} word command= words
+
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        case $word in
+        show | check | probe) command=${command:-$word} ;;
+        esac
+    done
+    case $command,$cur in
+    ,*) words="show check probe --help --version" ;;
+    show,-*) words="--db= --format= --timeout=" ;;
+    check,-*) words="--db= --format= --timeout= --since= --watch=" ;;
+    probe,-*) words="--db= --format= --timeout= --size= --packets=" ;;
+    probe,*) words= ;;
+    *) words=$(ovs-vsctl --no-wait list-br 2>/dev/null) ;;
+    esac
+    case ${COMP_WORDS[COMP_CWORD-1]},$cur in
+    --format,=) cur= words="text json prometheus" ;;
+    =,*) [[ ${COMP_WORDS[COMP_CWORD-2]} != --format ]] ||
+         words="text json prometheus" ;;
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null
+}
+
+complete -o default -F _ovs_mtu ovs-mtu
