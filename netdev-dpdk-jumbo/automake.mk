@@ -45,6 +45,7 @@ TESTSUITE_AT += tests/jumbo-bridge.at
 TESTSUITE_AT += tests/jumbo-path.at
 TESTSUITE_AT += tests/jumbo-vsctl-show.at
 TESTSUITE_AT += tests/ovs-mtu.at
+TESTSUITE_AT += tests/jumbo-bfd.at
 
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
