@@ -17,11 +17,7 @@ lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-layout.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-layout.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-mtu.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-mtu.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-path.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-path.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-pool.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-tunnel.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-tunnel.h
 
 if DPDK_NETDEV
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-memory.c
@@ -42,8 +38,6 @@ TESTSUITE_AT += tests/jumbo-idl.at
 TESTSUITE_AT += tests/jumbo-error.at
 TESTSUITE_AT += tests/jumbo-vsctl.at
 TESTSUITE_AT += tests/jumbo-bridge.at
-TESTSUITE_AT += tests/jumbo-path.at
-TESTSUITE_AT += tests/jumbo-vsctl-show.at
 TESTSUITE_AT += tests/ovs-mtu.at
 TESTSUITE_AT += tests/jumbo-bfd.at
 
@@ -60,11 +54,9 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-restart.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-error.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-bridge.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-guest.at
-SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-path.at
 
 EXTRA_DIST += tests/fuzz-jumbo.c
 EXTRA_DIST += tests/jumbo-guest.py
-EXTRA_DIST += tests/jumbo-path.schema.json
 EXTRA_DIST += tests/jumbo-relay.py
 EXTRA_DIST += tests/ovs-mtu.schema.json
 
