@@ -102,8 +102,9 @@ count_devices(const char *driver, const char *devargs)
     return 1;
 }
 
-/* Sets in 'needs', whose queues and descriptors are set, what follows from its 'driver', the name in rte_eth_dev_info, and
- * from its 'devargs', or from having no device where 'driver' is NULL. */
+/* Sets in 'needs', whose queues and descriptors are set, what follows from its
+ * 'driver', the name in rte_eth_dev_info, and from its 'devargs', or from
+ * having no device where 'driver' is NULL. */
 void
 jumbo_driver_apply(const char *driver, const char *devargs,
                    struct jumbo_needs *needs)

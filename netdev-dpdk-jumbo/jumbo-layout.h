@@ -21,10 +21,10 @@
  *
  * A pool is to have its ports' demand (see jumbo-demand.h), but never more
  * bytes than Open vSwitch's own formulas take for the same ports, with the
- * same memory.  Those are calculated here, too: a pool of MAX_NB_MBUF mbufs for
- * each 1 kB step of buffer sizes, or of a port's descriptors and MIN_NB_MBUF
- * with per-port-memory, halved until it fits into the memory that earlier
- * pools left.
+ * same memory.  Those are calculated here, too: a pool of MAX_NB_MBUF mbufs
+ * for each 1 kB step of buffer sizes, or of a port's descriptors and
+ * MIN_NB_MBUF with per-port-memory, halved until it fits into the memory that
+ * earlier pools left.
  *
  * Counts are of mbufs, sizes are bytes.  Nothing here depends on DPDK, keeps
  * state or takes locks. */
@@ -101,8 +101,8 @@ struct jumbo_layout_input {
     /* Returns the node whose memory these take. */
     int (*memory_node)(int numa_id);
 
-    /* The bytes that each such node has for mempools, used or not.  NULL if that
-     * doesn't matter, for what pools are to have when there is memory. */
+    /* The bytes that each such node has for mempools, used or not.  NULL if
+     * that doesn't matter, for what pools are to have when there is memory. */
     const size_t *memory_sizes;
 };
 

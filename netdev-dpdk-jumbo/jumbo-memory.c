@@ -118,8 +118,8 @@ jumbo_memory_size(const struct rte_mempool *mp)
     return size;
 }
 
-/* Returns the bytes of memory that 'mp' takes besides: its ring, and its caches
- * for all threads that there can be. */
+/* Returns the bytes of memory that 'mp' takes besides: its ring, and its
+ * caches for all threads that there can be. */
 size_t
 jumbo_memory_overhead(const struct rte_mempool *mp)
 {
@@ -319,8 +319,8 @@ flush(struct rte_mempool *mp, struct stage *stage)
 
 /* Makes up to 'n' mbufs of 'mp' in 'len' bytes at 'start', which the device
  * finds at 'iova'.  Returns their number.  Like DPDK's own
- * rte_mempool_op_populate_helper(), but each mbuf is initialized before it gets
- * into the ring, since ports may be using the pool. */
+ * rte_mempool_op_populate_helper(), but each mbuf is initialized before it
+ * gets into the ring, since ports may be using the pool. */
 static uint32_t
 make_mbufs(struct rte_mempool *mp, char *start, rte_iova_t iova, size_t len,
            uint32_t n, struct stage *stage)

@@ -488,9 +488,9 @@ shortage(int memory_node, size_t needed)
 
 /* Makes the pool for what is 'wanted' as large as it is to be, or as large as
  * it can be while there is left what devices need, and the least that other
- * pools need, those that are needed only when all guests are there, too.  Returns 0 if it has its minimum,
- * otherwise a positive errno value and, if 'errorp' is nonnull, a message for
- * the user, which the caller must free. */
+ * pools need, those that are needed only when all guests are there, too.
+ * Returns 0 if it has its minimum, otherwise a positive errno value and, if
+ * 'errorp' is nonnull, a message for the user, which the caller must free. */
 static int
 grow_one(const struct jumbo_layout_pool *wanted,
          const struct layout *all_guests, char **errorp)
@@ -1044,10 +1044,10 @@ jumbo_n_threads(void)
     return n;
 }
 
-/* Stores in '*buffer_size' the bytes of a buffer, in '*size' those of all mbufs
- * and in '*n_mbufs' and '*n_missing' the numbers of mbufs that the pool of
- * 'port' has and that it is to get when there is memory.  Returns false if it
- * has no pool. */
+/* Stores in '*buffer_size' the bytes of a buffer, in '*size' those of all
+ * mbufs, and in '*n_mbufs' and '*n_missing' the numbers of mbufs that the pool
+ * of 'port' has and that it is to get when there is memory.  Returns false if
+ * it has no pool. */
 bool
 jumbo_port_get_pool(const struct jumbo_port *port, int *buffer_size,
                     size_t *size, uint64_t *n_mbufs, uint64_t *n_missing)

@@ -364,14 +364,17 @@ class Switch:
     series' pools the switch takes as much as it gets, up to 2.7 GB for a
     port, and blocks for seconds while it writes to all of it.)
     eal: more EAL arguments.  other_config: more keys for Open_vSwitch.
+    vswitchd_args: more arguments of ovs-vswitchd.
     """
 
     pmd_cpu = PMD_CPU
     run_folder = None              # that of the sockets, if another one
+    vswitchd_args = ()
 
     def __init__(self, lab, root, name="switch", memory_mib=1024, eal="",
-                 other_config=()):
+                 other_config=(), vswitchd_args=()):
         self._settle(lab, root, name)
+        self.vswitchd_args = vswitchd_args
         self.namespace = lab.namespace(name)
         self.env = dict(lab.env, **self.settings)
         self.hugepages = free_hugepages_mib() >= memory_mib
@@ -414,7 +417,7 @@ class Switch:
 
     def start_vswitchd(self):
         """Starts ovs-vswitchd; waits for DPDK and the configuration."""
-        self.vswitchd = self._daemon("ovs-vswitchd",
+        self.vswitchd = self._daemon("ovs-vswitchd", *self.vswitchd_args,
                                      f"unix:{self.run_folder}/db.sock")
         if self.eal:
             wait_for("DPDK in ovs-vswitchd",
