@@ -22,6 +22,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
@@ -30,6 +31,8 @@
 #include <rte_mempool.h>
 #include <rte_memzone.h>
 #include <rte_ring.h>
+#include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dp-packet.h"
@@ -1474,6 +1477,240 @@ test_segments(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(in_ring(mp) == mp->populated_size);
 }
 
+/* "stall". */
+
+#define STALL_MBUFS 100000
+#define STALL_POLLED 1024
+#define STALL_MAX_SAMPLES (1 << 22)
+#define STALL_N_BUSY 2
+#define STALL_PAUSE 512
+
+/* How long one kind of access to a ring took, in nanoseconds of the thread's
+ * CPU time, so that what others take of its CPU doesn't count. */
+struct waits {
+    uint64_t *samples;
+    size_t n;
+};
+
+struct poller {
+    struct rte_mempool *mp;
+    int cpu;
+    struct ovs_barrier barrier;
+    atomic_bool stop;
+    struct waits enqueue;
+    struct waits dequeue;
+};
+
+static void
+pin_to(int cpu)
+{
+    cpu_set_t cpus;
+
+    CPU_ZERO(&cpus);
+    CPU_SET(cpu, &cpus);
+    ovs_assert(!pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus));
+}
+
+static uint64_t
+thread_cpu_time(void)
+{
+    struct timespec now;
+
+    ovs_assert(!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now));
+    return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
+}
+
+static void
+add_sample(struct waits *waits, uint64_t ns)
+{
+    if (waits->n < STALL_MAX_SAMPLES) {
+        waits->samples[waits->n++] = ns;
+    }
+}
+
+/* Takes bursts from the ring and puts them back, past any cache.  Like a PMD
+ * thread with a CPU for itself, it doesn't lose it in between, but now and
+ * then it leaves it to others: the kernel takes it from those that don't. */
+static void *
+poller_main(void *poller_)
+{
+    const struct sched_param param = { .sched_priority = 1 };
+    struct poller *p = poller_;
+    bool stop = false;
+
+    pin_to(p->cpu);
+    if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &param)) {
+        ovs_fatal(0, "the right to use SCHED_FIFO is needed");
+    }
+    ovs_barrier_block(&p->barrier);
+    for (int i = 1; !stop; i++) {
+        void *mbufs[JUMBO_BURST];
+        uint64_t start = thread_cpu_time();
+        uint64_t taken, end;
+
+        ovs_assert(!rte_mempool_ops_dequeue_bulk(p->mp, mbufs, JUMBO_BURST));
+        taken = thread_cpu_time();
+        rte_mempool_ops_enqueue_bulk(p->mp, mbufs, JUMBO_BURST);
+        end = thread_cpu_time();
+
+        add_sample(&p->dequeue, taken - start);
+        add_sample(&p->enqueue, end - taken);
+        if (!(i % STALL_PAUSE)) {
+            usleep(100);
+        }
+        atomic_read(&p->stop, &stop);
+    }
+    return NULL;
+}
+
+struct busy {
+    pthread_t thread;
+    int cpu;
+    atomic_bool stop;
+};
+
+static void *
+busy_main(void *busy_)
+{
+    struct busy *busy = busy_;
+    bool stop = false;
+
+    pin_to(busy->cpu);
+    while (!stop) {
+        atomic_read(&busy->stop, &stop);
+    }
+    return NULL;
+}
+
+static int
+compare_ns(const void *a_, const void *b_)
+{
+    const uint64_t *a = a_;
+    const uint64_t *b = b_;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void
+print_waits(const char *name, struct waits *waits)
+{
+    ovs_assert(waits->n);
+    qsort(waits->samples, waits->n, sizeof *waits->samples, compare_ns);
+    printf(", %s p99.99 %.1f us max %.1f us", name,
+           waits->samples[waits->n - 1 - waits->n / 10000] / 1e3,
+           waits->samples[waits->n - 1] / 1e3);
+}
+
+/* As jumbo_memory_add(), but with DPDK's own function, which puts mbufs into
+ * the ring one by one. */
+static void
+add_one_by_one(struct rte_mempool *mp, uint32_t n)
+{
+    size_t min_chunk, align;
+    size_t size = rte_mempool_op_calc_mem_size_default(mp, n, 0, &min_chunk,
+                                                       &align);
+    char *memory = rte_malloc_socket(NULL, size, align, mp->socket_id);
+
+    ovs_assert(memory);
+    ovs_assert(rte_mempool_populate_iova(mp, memory, RTE_BAD_IOVA, size, NULL,
+                                         NULL) == n);
+}
+
+/* Measures how long a polling thread, with a CPU for itself, waits for the
+ * ring while the main one, which shares its CPU with two busy ones, adds mbufs
+ * with 'add_mbufs'. */
+static void
+measure_stall(const char *name, struct rte_mempool *mp, const int cpus[2],
+              void (*add_mbufs)(struct rte_mempool *, uint32_t n))
+{
+    struct poller poller = {
+        .mp = mp,
+        .cpu = cpus[0],
+        .enqueue.samples = xcalloc(STALL_MAX_SAMPLES, sizeof(uint64_t)),
+        .dequeue.samples = xcalloc(STALL_MAX_SAMPLES, sizeof(uint64_t)),
+    };
+    struct busy busy[STALL_N_BUSY];
+    pthread_t thread;
+    uint64_t start, end;
+
+    add_mbufs(mp, STALL_POLLED);
+    atomic_init(&poller.stop, false);
+    ovs_barrier_init(&poller.barrier, 2);
+    thread = ovs_thread_create("poller", poller_main, &poller);
+    for (int i = 0; i < STALL_N_BUSY; i++) {
+        busy[i].cpu = cpus[1];
+        atomic_init(&busy[i].stop, false);
+        busy[i].thread = ovs_thread_create("busy", busy_main, &busy[i]);
+    }
+    pin_to(cpus[1]);
+    ovs_barrier_block(&poller.barrier);
+
+    start = rte_rdtsc();
+    add_mbufs(mp, STALL_MBUFS);
+    end = rte_rdtsc();
+
+    atomic_store(&poller.stop, true);
+    xpthread_join(thread, NULL);
+    for (int i = 0; i < STALL_N_BUSY; i++) {
+        atomic_store(&busy[i].stop, true);
+        xpthread_join(busy[i].thread, NULL);
+    }
+    ovs_assert(mp->populated_size == STALL_POLLED + STALL_MBUFS);
+    ovs_assert(in_ring(mp) == mp->populated_size);
+
+    printf("%s: %.0f ms, %"PRIuSIZE" accesses", name,
+           (end - start) * 1e3 / rte_get_tsc_hz(), poller.enqueue.n);
+    print_waits("enqueue", &poller.enqueue);
+    print_waits("dequeue", &poller.dequeue);
+    putchar('\n');
+    ovs_barrier_destroy(&poller.barrier);
+    free(poller.enqueue.samples);
+    free(poller.dequeue.samples);
+    rte_mempool_free(mp);
+}
+
+static void
+add_as_we_do(struct rte_mempool *mp, uint32_t n)
+{
+    ovs_assert(jumbo_memory_add(mp, n, n) == n);
+}
+
+/* Shows how long a mempool that grows keeps threads waiting.  That depends on
+ * what else the machine does, so nothing about it is asserted. */
+static void
+test_stall(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct rte_mempool *mp;
+    uint32_t mbuf_size;
+    cpu_set_t set;
+    int cpus[2];
+    int n = 0;
+
+    ovs_assert(!pthread_getaffinity_np(pthread_self(), sizeof set, &set));
+    for (int cpu = 0; cpu < CPU_SETSIZE && n < ARRAY_SIZE(cpus); cpu++) {
+        if (CPU_ISSET(cpu, &set)) {
+            cpus[n++] = cpu;
+        }
+    }
+    if (n < ARRAY_SIZE(cpus)) {
+        ovs_fatal(0, "two CPUs are needed");
+    }
+    start_dpdk(512);
+    ovs_assert(jumbo_memory_can_grow());
+
+    mp = jumbo_memory_create_empty("ours", 0, GROW_BUFFER,
+                                   STALL_POLLED + STALL_MBUFS);
+    ovs_assert(mp);
+    mbuf_size = mp->elt_size;
+    measure_stall("jumbo_memory_add()", mp, cpus, add_as_we_do);
+
+    mp = rte_mempool_create_empty("dpdk", STALL_POLLED + STALL_MBUFS,
+                                  mbuf_size, 0, 0, 0,
+                                  RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+    ovs_assert(mp);
+    measure_stall("rte_mempool_populate_iova()", mp, cpus, add_one_by_one);
+}
+
 static const struct ovs_cmdl_command commands[] = {
     {"enough", NULL, 0, 0, test_enough, OVS_RO},
     {"grow", NULL, 0, 0, test_grow, OVS_RO},
@@ -1486,6 +1723,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"fault", NULL, 0, 0, test_fault, OVS_RO},
     {"headroom", NULL, 1, INT_MAX, test_headroom, OVS_RO},
     {"segments", NULL, 0, 0, test_segments, OVS_RO},
+    {"stall", NULL, 0, 0, test_stall, OVS_RO},
     {NULL, NULL, 0, 0, NULL, OVS_RO},
 };
 
