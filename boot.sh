@@ -1,16 +1,17 @@
 #!/bin/bash
 # boot.sh: generates configure, as OVS's boot.sh does.
-# boot.sh COMMAND [--base=BASE] [-- MAKE-ARGUMENT...]: does all the set-up that
-# COMMAND needs, then COMMAND.  As root on Debian it installs the packages that
-# are missing; all the rest happens in _build/BASE.  Exits with 2 where it was
+# boot.sh COMMAND [--base=BASE | --onto=DIR] [-- MAKE-ARGUMENT...]: does all the
+# set-up that COMMAND needs, then COMMAND.  As root on Debian it installs the
+# packages that are missing; all the rest happens in _build/BASE, or _build/onto.  Exits with 2 where it was
 # called wrongly, 1 where something failed or is missing, saying what.
 set -eu
+called=$PWD
 cd "$(dirname "$0")"
 . build-aux/lib.sh
 
 usage() {
     cat <<END
-usage: ./boot.sh [COMMAND [--base=BASE] [-- MAKE-ARGUMENT...]]
+usage: ./boot.sh [COMMAND [--base=BASE | --onto=DIR] [-- MAKE-ARGUMENT...]]
 
   demo            show jumbo frames passing a patched switch (as root)
   check           build, then run the tests
@@ -22,7 +23,8 @@ usage: ./boot.sh [COMMAND [--base=BASE] [-- MAKE-ARGUMENT...]]
   (none)          only generate ./configure
 
 BASE is the Open vSwitch release to build: $(kept | paste -sd' ').  Default: the one that
-this machine's own release packages.
+this machine's own release packages.  DIR is an Open vSwitch tree of your own, from
+3.1 to upstream's main; all is in _build/onto then.
 END
 }
 
@@ -32,11 +34,11 @@ wrong() {
     exit 2
 }
 
-command=
-base=
+command= base= onto= work=
 while [ $# -gt 0 ]; do
     case $1 in
     --base=*) base=${1#--base=} ;;
+    --onto=?*) onto=${1#--onto=} ;;
     --help | -h) usage; exit 0 ;;
     --) shift; break ;;
     -*) wrong "unknown option \"$1\"" ;;
@@ -48,19 +50,29 @@ done
 case $command in
 build) target=all ;;
 demo | check | bench | deb | series | check-upstream) target=$command ;;
-"") [ ! "$base" ] && [ $# = 0 ] || wrong "without a command there is nothing to give options to" ;;
+"") [ ! "$base$onto" ] && [ $# = 0 ] || wrong "without a command there is nothing to give options to" ;;
 *) wrong "unknown command \"$command\"" ;;
 esac
 [ ! "$base" ] || kept | grep -qxF -e "$base" || wrong "unknown base \"$base\""
+[ ! "$base" ] || [ ! "$onto" ] || wrong "--base and --onto are two ways to say it"
 
 if [ ! "$command" ]; then
     mkdir -p build-aux/autotools
     exec autoreconf --install --force
+elif [ "$onto" ]; then
+    onto=$(cd "$called" && cd "$onto" && pwd)/
+    base=$(build-aux/pick-base "$onto")
+    work=$top/_build/onto
+    rm -rf "$work"
+    if [ "$command" = series ]; then    # needs no more than git
+        build-aux/apply "$base" "$work" "$onto"
+        exec build-aux/series "$base" "$work"
+    fi
 fi
 
-# packages: their names, or with "reasons" what for, of build-aux/packages.
+# packages [2]: the names in build-aux/packages, or those with dnf.
 packages() {
-    sed '/^#/d' build-aux/packages | if [ $# = 0 ]; then cut -d' ' -f1; else cat; fi
+    sed '/^#/d;s/  */ /g' build-aux/packages | cut -d' ' -f"${1:-1}" | grep -v '^-'
 }
 # missing: the packages that aren't installed.
 missing() {
@@ -73,15 +85,19 @@ install() {
     }
 }
 
-distribution=$(. /etc/os-release 2>/dev/null && echo "${ID:-unknown}" || echo unknown)
-if [ "$distribution" != debian ]; then
-    { echo "boot.sh: error: this is not Debian ($distribution), so boot.sh can't install what it needs here."
-      echo "Needed, under their Debian names:"
-      packages reasons | sed 's/^/  /'
-      echo "With these and an Open vSwitch tree of your own ($(kept | paste -sd' ')):"
+family=$(. /etc/os-release 2>/dev/null && echo " ${ID-} ${ID_LIKE-} " || :)
+case $family in
+" debian "*) ;;
+*" debian "*)
+    echo "boot.sh: this was tested on Debian;${family%% debian *} is derived from it, so it may work here" >&2
+    own=/usr/src/openvswitch/openvswitch.tar.gz ;;
+*)
+    { echo "boot.sh: error: this is not Debian, so boot.sh can't install what it needs.  With dnf, that is"
+      echo "  dnf install $(packages 2 | paste -sd' ')"
+      echo "With these and an Open vSwitch tree of your own, 3.1 to upstream's main:"
       echo "  ./boot.sh && ./configure --with-ovs=DIR && make"; } >&2
-    exit 1
-fi
+    exit 1 ;;
+esac
 missing=$(missing)
 if [ "$missing" ]; then
     [ "$(id -u)" = 0 ] || die "these packages are missing: $missing
@@ -100,14 +116,20 @@ esac
 [ "$command" != check ] || [ "$(id -u)" = 0 ] ||
     echo "boot.sh: not root: the tests that need network namespaces will be skipped" >&2
 
+if [ "${own-}" ] && [ ! "$base" ]; then
+    onto=$top/_build/own/
+    mkdir -p "$onto"
+    tar xzf "$own" -C "$onto" --strip-components=1
+    base=$onto
+fi
 base=$(build-aux/pick-base "$base")
-work=$top/_build/$base
+work=${work:-$top/_build/$base}
 if [ ! -e configure ] || [ configure.ac -nt configure ] || [ ! -e Makefile.in ]; then
     logged "generating configure" "$top/_build/autoreconf.log" ./boot.sh
 fi
 if [ ! -e "$work/config.status" ] || [ configure -nt "$work/config.status" ]; then
     configure() {
-        cd "$work" && ../../configure --with-base="$base"
+        cd "$work" && ../../configure --with-base="$base" ${onto:+--with-ovs="$onto"}
     }
     logged "configuring for base $base" "$work/configure.log" configure
 fi

@@ -19,12 +19,14 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 have_git=$(command -v git || :)
 
 # git as if the user had configured nothing: the same commits on every machine.
+# What it says hunks are in is a function or a macro, not a label.
 unset $(command git rev-parse --local-env-vars 2>/dev/null) || :
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TEMPLATE_DIR=
 export GIT_COMMITTER_NAME='netdev-dpdk-jumbo developers'
 export GIT_COMMITTER_EMAIL=dev@netdev-dpdk-jumbo.invalid
 git() {
     command git -c safe.directory='*' -c core.hooksPath=/dev/null \
+                -c diff.c.xfuncname='^([A-Za-z_].*[^:]|#define.*\\)$' \
                 -c core.fsmonitor=false -c gc.auto=0 -c advice.detachedHead=false \
                 -c user.name="$GIT_COMMITTER_NAME" \
                 -c user.email="$GIT_COMMITTER_EMAIL" "$@"
@@ -43,29 +45,35 @@ logged() {
     }
 }
 
-# ovs_version < configure.ac: the version of that OVS.
+# ovs_version TREE: the version of that OVS.
 ovs_version() {
-    sed -n 's/^AC_INIT(\[*openvswitch\]*, *\[*\([0-9][^],) ]*\).*/\1/p'
+    sed -n 's/^AC_INIT(\[*openvswitch\]*, *\[*\([0-9][^],) ]*\).*/\1/p' "$1/configure.ac" 2>/dev/null | grep . ||
+        die "$1 has no configure.ac of openvswitch: it is no OVS source tree"
 }
 
-# kept: the bases that the series is kept for, the newest last.
+# releases [N]: what has more than N words (0) in build-aux/bases.
+releases() {
+    awk -v n="${1:-0}" '/^[^#]/ && NF > n { print $1 }' "$top/build-aux/bases"
+}
+
+# kept: the bases that are in Debian, the newest last.
 kept() {
-    awk '/^[^#]/ { print $1 }' "$top/build-aux/bases"
+    releases 2
 }
 
 # version_of BASE: the version of OVS that it is.
 version_of() {
-    awk -v base="$1" '$1 == base { print $2 }' "$top/build-aux/bases"
+    awk -v base="$1" '$1 == base { print NF == 1 ? $1 : $2 }' "$top/build-aux/bases"
+}
+
+# suites_of BASE: the Debian suites that package it, in the order to try.
+suites_of() {
+    sed -n "s/^$1  *[^ ]*  *//p" "$top/build-aux/bases"
 }
 
 # hooks: the patches that the series names, in order.
 hooks() {
     awk '/^[^# ]/ { print $1 }' "$top/patches/series"
-}
-
-# mails_of WORK: the mails for upstream, without the cover letter, in order.
-mails_of() {
-    find "$1/series" -name '*.patch' ! -name '0000-*' | LC_ALL=C sort
 }
 
 # new_files: the files that are copied into OVS as they are, each as
@@ -74,21 +82,7 @@ new_files() {
     (cd "$top"
      find netdev-dpdk-jumbo ovs-mtu tests/ovs -type f ! -name '.*' ! -name '*~' \
           ! -path '*/__pycache__/*' 2>/dev/null | LC_ALL=C sort) |
-    awk '{ there = $0
-           sub("^tests/ovs/", "tests/", there)
-           sub("^ovs-mtu/", "utilities/", there)
-           sub("^netdev-dpdk-jumbo/", "lib/netdev-dpdk-jumbo/", there)
-           print $0 "\t" there }'
-}
-
-# suites_of BASE: the Debian suites that package it, in the order to try.
-suites_of() {
-    awk -v base="$1" '$1 == base { $1 = $2 = ""; sub(/^ /, ""); print }' "$top/build-aux/bases"
-}
-
-# suite_of BASE: the first of them.
-suite_of() {
-    suites_of "$1" | awk '{ print $1 }'
+    sed 's,.*,&\t&,; s,\ttests/ovs/,\ttests/,; s,\tovs-mtu/,\tutilities/,; s,\tnetdev,\tlib/netdev,'
 }
 
 # debian_dir SUITE[-PURPOSE]: where "in-debian" has that system.
@@ -143,17 +137,5 @@ files_id() {
 # hooks_id BASE: the id of its hooks, and so of those of newer bases.
 hooks_id() {
     (cd "$top" && ls patches/series patches/*.patch \
-        $(kept | awk -v base="$1" '$1 == base { on = 1 } on { print "patches/" $1 "/hooks.diff" }') 2>/dev/null || :) | id_of
-}
-
-# tree_id TREE: changes whenever a file of the git tree TREE does, committed or
-# not; its build products don't count.  Without git, it always changes.
-tree_id() {
-    local index
-    [ "$have_git" ] || { date +%s%N; return; }
-    index=$(mktemp)
-    cp "$(git -C "$1" rev-parse --git-dir | sed "s,^[^/],$1/&,")/index" "$index"
-    GIT_INDEX_FILE=$index git -C "$1" add -A
-    GIT_INDEX_FILE=$index git -C "$1" write-tree
-    rm -f "$index"
+        $(awk -v base="$1" '$1 == base || on && NF > 2 { on = 1; print "patches/" $1 "/hooks.diff" }' build-aux/bases) 2>/dev/null || :) | id_of
 }
