@@ -53,6 +53,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-oversize.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-restart.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-error.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-bridge.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-paths.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-guest.at
 
 EXTRA_DIST += tests/fuzz-jumbo.c

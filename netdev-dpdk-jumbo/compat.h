@@ -54,18 +54,16 @@ mbuf_is_tso(const struct rte_mbuf *mbuf)
 #endif
 }
 
-/* Before it sends a batch, Open vSwitch 4.0 segments all of it; 3.5 sends what
- * it has segmented 32 packets at a time, and 3.1 does not segment. */
-#ifdef DP_PACKET_OL_SHIFT_COUNT
-#define SEGMENTS_WHOLE_BATCHES true
-#else
-#define SEGMENTS_WHOLE_BATCHES false
-#endif
+/* Before it sends a batch, Open vSwitch 4.0, whose batches grow, segments all
+ * of it; 3.5 to 3.7 send what they have segmented 32 packets at a time, and
+ * 3.1 does not segment. */
+#define SEGMENTS_WHOLE_BATCHES                                  \
+    (MEMBER_SIZEOF(struct dp_packet_batch, packets)             \
+     == sizeof(struct dp_packet **))
 #endif /* DPDK_NETDEV */
 
-/* "ovs-appctl --format=json" is younger than Open vSwitch 3.1, as is this
- * macro of openvswitch/compiler.h. */
-#ifdef OVS_RETURNS_NONNULL
+/* "ovs-appctl --format=json" came with Open vSwitch 3.4, as did this file. */
+#if __has_include("ofproto/ofproto-dpif-lsample.h")
 static inline bool
 unixctl_wants_json(struct unixctl_conn *conn)
 {

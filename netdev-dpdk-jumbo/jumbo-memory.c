@@ -135,7 +135,8 @@ jumbo_memory_avail(const struct rte_mempool *mp)
     return MIN(rte_mempool_avail_count(mp), mp->populated_size);
 }
 
-/* Mempool operations: those of the ring, but for populating. */
+/* Mempool operations: those of the ring, but for populating, and for telling
+ * threads that there was no mbuf for them. */
 
 #define RING_OPS_NAME "ring_mp_mc"
 #define OPS_NAME "ovs_jumbo"
@@ -155,6 +156,22 @@ populate(struct rte_mempool *mp OVS_UNUSED, unsigned int max OVS_UNUSED,
     return len > 0;
 }
 
+DEFINE_EXTERN_PER_THREAD_DATA(jumbo_memory_failed, NULL);
+
+static rte_mempool_dequeue_t ring_dequeue;
+
+static int
+dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
+{
+    int error = ring_dequeue(mp, objs, n);
+
+    /* When DPDK can't fill the thread's cache, it tries with less. */
+    if (OVS_UNLIKELY(error) && n <= mp->cache_size) {
+        *jumbo_memory_failed_get() = mp;
+    }
+    return error;
+}
+
 /* Returns true if there can be pools that grow in place: DPDK must have room
  * for their operations in its table, and the machine must not want others, as
  * for mempools in hardware. */
@@ -170,6 +187,8 @@ jumbo_memory_can_grow(void)
         if (!strcmp(ops.name, RING_OPS_NAME)) {
             ovs_strlcpy(ops.name, OPS_NAME, sizeof ops.name);
             ops.populate = populate;
+            ring_dequeue = ops.dequeue;
+            ops.dequeue = dequeue;
             registered = rte_mempool_register_ops(&ops) >= 0;
             break;
         }

@@ -30,6 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ovs-thread.h"
+
 struct rte_mempool;
 
 bool jumbo_memory_can_grow(void);
@@ -44,6 +46,25 @@ size_t jumbo_mbufs_size(int numa_id, int buffer_size, uint64_t n);
 size_t jumbo_memory_size(const struct rte_mempool *);
 size_t jumbo_memory_overhead(const struct rte_mempool *);
 unsigned int jumbo_memory_avail(const struct rte_mempool *);
+
+/* The pool that had no mbuf for this thread last, or NULL.  Ordinary pools
+ * don't tell. */
+DECLARE_EXTERN_PER_THREAD_DATA(const struct rte_mempool *,
+                               jumbo_memory_failed);
+
+/* Returns true if 'mp' had no mbuf for the calling thread, and it wasn't told
+ * yet. */
+static inline bool
+jumbo_memory_has_failed(const struct rte_mempool *mp)
+{
+    const struct rte_mempool **failed = jumbo_memory_failed_get();
+
+    if (OVS_LIKELY(*failed != mp)) {
+        return false;
+    }
+    *failed = NULL;
+    return true;
+}
 
 int jumbo_memory_node(int numa_id);
 size_t jumbo_memory_free(int memory_node);

@@ -69,127 +69,214 @@ jumbo_mtu_within(const struct jumbo_mtu_limits *limits, int64_t mtu)
 }
 
 /* Returns which MTU an interface is to have: what is requested for itself, or
- * else for its bridge, or else what its guest was given, or else the default
- * one; 0 stands for none of these.  'is_ours' is false if others than Open
- * vSwitch set the MTU, too: then only the interface's own request counts. */
+ * else for its bridge, or else, if 'follow_guest', what its guest was given,
+ * or else the default one; 0 stands for none of these.  'is_ours' is false if
+ * others than Open vSwitch set the MTU, too: then only the interface's own
+ * request counts. */
 struct jumbo_mtu_request
-jumbo_mtu_choose(int64_t iface, int64_t bridge, int guest, bool is_ours)
+jumbo_mtu_choose(int64_t iface, int64_t bridge, bool follow_guest, int guest,
+                 bool is_ours)
 {
-    const struct jumbo_mtu_request requests[] = {
-        { iface, JUMBO_MTU_INTERFACE },
-        { is_ours ? bridge : 0, JUMBO_MTU_BRIDGE },
-        { is_ours ? guest : 0, JUMBO_MTU_GUEST },
-        { is_ours ? ETH_PAYLOAD_MAX : 0, JUMBO_MTU_DEFAULT },
-    };
-    size_t i = 0;
-
-    while (i < ARRAY_SIZE(requests) - 1 && !requests[i].mtu) {
-        i++;
+    if (!is_ours) {
+        bridge = 0;
+        follow_guest = false;
     }
-    return requests[i];
-}
-
-/* Replaces '*refusal'.  Takes over 'reason'. */
-void
-jumbo_mtu_refuse(struct jumbo_mtu_refusal *refusal, int mtu, int error,
-                 char *reason)
-{
-    free(refusal->reason);
-    *refusal = (struct jumbo_mtu_refusal) {
-        .mtu = mtu, .error = error, .reason = reason
+    if (iface) {
+        return (struct jumbo_mtu_request) {
+            .mtu = iface, .source = JUMBO_MTU_INTERFACE, .fallback = bridge
+        };
+    } else if (bridge) {
+        return (struct jumbo_mtu_request) {
+            .mtu = bridge, .source = JUMBO_MTU_BRIDGE
+        };
+    } else if (follow_guest && guest) {
+        return (struct jumbo_mtu_request) {
+            .mtu = guest, .source = JUMBO_MTU_GUEST, .follow_guest = true
+        };
+    }
+    return (struct jumbo_mtu_request) {
+        .mtu = is_ours ? ETH_PAYLOAD_MAX : 0,
+        .source = JUMBO_MTU_DEFAULT,
+        .follow_guest = follow_guest,
     };
 }
 
-/* To be called when the device 'name' could not be reconfigured for MTU
- * '*mtup' because of 'error', a positive errno value, and 'reason', which is
- * taken over.  'old_mtu' is the MTU before, 0 if the device is new.  If the
- * MTU may be to blame, because it isn't the old one (the default one, if it is
- * new), then sets '*mtup' to that and returns true: it is worth another try.
+/* Returns whose wish the MTU 'in_effect' is, if 'request' was the last one. */
+const char *
+jumbo_mtu_who(const struct jumbo_mtu_request *request, int in_effect)
+{
+    static const char *const names[] = {
+        [JUMBO_MTU_DEFAULT] = "default",
+        [JUMBO_MTU_GUEST] = "guest",
+        [JUMBO_MTU_BRIDGE] = "bridge",
+        [JUMBO_MTU_INTERFACE] = "interface",
+    };
+
+    return (request->mtu == in_effect ? names[request->source]
+            : request->fallback == in_effect ? names[JUMBO_MTU_BRIDGE]
+            : in_effect == ETH_PAYLOAD_MAX ? names[JUMBO_MTU_DEFAULT]
+            : "earlier request");
+}
+
+/* Makes '*outcome' that of 'request'.  Returns true if that is another one
+ * than before, of which nothing has come yet. */
+bool
+jumbo_mtu_is_new(struct jumbo_mtu_outcome *outcome,
+                 const struct jumbo_mtu_request *request)
+{
+    bool is_new = (outcome->request.mtu != request->mtu
+                   || outcome->request.fallback != request->fallback);
+
+    if (is_new) {
+        jumbo_mtu_forget(outcome);
+    }
+    outcome->request = *request;
+    return is_new;
+}
+
+/* Forgets that the last request was refused: the device may take it now. */
+void
+jumbo_mtu_forget(struct jumbo_mtu_outcome *outcome)
+{
+    outcome->error = 0;
+    free(outcome->reason);
+    outcome->reason = NULL;
+    outcome->is_down = false;
+}
+
+static void
+add_mtu(struct jumbo_mtu_attempt *attempt, int mtu)
+{
+    if (!attempt->mtu) {
+        attempt->mtu = mtu;
+    } else if (mtu && mtu != attempt->mtu && mtu != attempt->next[0]) {
+        attempt->next[attempt->next[0] ? 1 : 0] = mtu;
+    }
+}
+
+/* Starts to reconfigure a device, whose MTU is 'in_effect', or 0 if it is new,
+ * for the MTU 'requested': that is to be tried first, then the fall-back, then
+ * what is in effect, or the default one if the device is new.
  *
- * Keeps the first reason in '*refusal', for the user: not the one for which
+ * A device that has tried the request already isn't stopped for it again each
+ * time something else changes. */
+void
+jumbo_mtu_start(struct jumbo_mtu_attempt *attempt,
+                struct jumbo_mtu_outcome *outcome, int requested,
+                int in_effect)
+{
+    if (outcome->reason
+        && (requested == in_effect || requested != outcome->mtu)) {
+        jumbo_mtu_forget(outcome);
+    }
+    memset(attempt, 0, sizeof *attempt);
+    if (!outcome->reason || !in_effect) {
+        add_mtu(attempt, requested);
+        add_mtu(attempt, MIN(outcome->request.fallback, INT_MAX));
+    }
+    add_mtu(attempt, in_effect ? in_effect : ETH_PAYLOAD_MAX);
+}
+
+/* To be called when the device 'name' could not be set up with 'attempt->mtu'
+ * because of 'error', a positive errno value, and 'reason', which is taken
+ * over.  If there is another MTU to try, then sets 'attempt->mtu' to it and
+ * returns true.
+ *
+ * Keeps the first reason in '*outcome', for the user: not the one for which
  * the fall-back failed, too. */
 bool
-jumbo_mtu_fall_back(struct jumbo_mtu_refusal *refusal, const char *name,
-                    int *mtup, int old_mtu, int error, char *reason)
+jumbo_mtu_next(struct jumbo_mtu_attempt *attempt,
+               struct jumbo_mtu_outcome *outcome, const char *name, int error,
+               char *reason)
 {
-    int mtu = *mtup;
+    int mtu = attempt->mtu;
+    bool more = attempt->next[0] != 0;
 
-    *mtup = old_mtu ? old_mtu : ETH_PAYLOAD_MAX;
-    if (mtu != *mtup) {
+    if (more) {
+        attempt->mtu = attempt->next[0];
+        attempt->next[0] = attempt->next[1];
+        attempt->next[1] = 0;
         VLOG_WARN("%s: MTU %d was requested, but %s; falling back to MTU %d",
-                  name, mtu, reason, *mtup);
-        jumbo_mtu_refuse(refusal, mtu, error, reason);
-        return true;
+                  name, mtu, reason, attempt->mtu);
+    } else {
+        VLOG_ERR("%s: %s", name, reason);
     }
-
-    VLOG_ERR("%s: %s", name, reason);
-    if (refusal->reason) {
+    if (outcome->reason) {
         free(reason);
     } else {
-        jumbo_mtu_refuse(refusal, mtu, error, reason);
+        outcome->mtu = mtu;
+        outcome->error = error;
+        outcome->reason = reason;
     }
-    return false;
+    return more;
 }
 
-/* To be called before a device is reset, which may then take what it has
- * tried and failed before: sets '*mtup' to that MTU, if there is one. */
-void
-jumbo_mtu_try_again(struct jumbo_mtu_refusal *refusal, int *mtup)
-{
-    if (refusal->reason) {
-        *mtup = refusal->mtu;
-        jumbo_mtu_refuse(refusal, 0, 0, NULL);
-    }
-}
-
-/* Returns a sentence for the user, without a full stop, that says why
- * 'request' is not in force on a device whose MTU is 'in_force', or 0 if it
- * has none or doesn't work any more: what was asked, why it isn't so, what is
- * allowed, what is in force.  The caller must free it.
+/* Returns NULL if 'request' is in effect on a device whose MTU is 'in_effect',
+ * or 0 if it has none or doesn't work any more.  Otherwise, returns a sentence
+ * for the user, without a full stop: what was asked, why it isn't so, what is
+ * allowed, what is in effect, and which MTU it would have after a restart.
+ * The caller must free it.
  *
- * 'refusal' is about the last request that the device saw, in the range of
- * int; it is ignored if that was another MTU. */
+ * 'outcome' is ignored if it is that of another MTU. */
 char *
-jumbo_mtu_error(const struct jumbo_mtu_request *request, int in_force,
+jumbo_mtu_error(const struct jumbo_mtu_request *request, int in_effect,
                 const struct jumbo_mtu_limits *limits,
-                const struct jumbo_mtu_refusal *refusal)
+                const struct jumbo_mtu_outcome *outcome)
 {
-    bool refused = (refusal->error
-                    && refusal->mtu == MIN(request->mtu, INT_MAX));
+    bool refused = (outcome->error
+                    && outcome->mtu == MIN(request->mtu, INT_MAX));
+    int64_t new_mtu = request->fallback ? request->fallback : ETH_PAYLOAD_MAX;
     struct ds s = DS_EMPTY_INITIALIZER;
 
-    if (refusal->is_down) {
+    if (outcome->is_down) {
         return xasprintf("%s; the interface is down until there is memory",
-                         refusal->reason);
+                         outcome->reason);
+    }
+    if (!request->mtu || in_effect == request->mtu
+        || (in_effect && request->source == JUMBO_MTU_DEFAULT)
+        || (!refused && request->source == JUMBO_MTU_GUEST)) {
+        return NULL;
     }
 
-    ds_put_format(&s, "MTU %"PRId64" was requested%s, but ", request->mtu,
+    ds_put_format(&s, request->source == JUMBO_MTU_DEFAULT
+                      ? "the default MTU is %"PRId64"%s, but "
+                      : "MTU %"PRId64" was requested%s, but ", request->mtu,
                   request->source == JUMBO_MTU_BRIDGE ? " for the bridge"
                   : request->source == JUMBO_MTU_GUEST ? " by the guest"
                   : "");
-    if (refused && refusal->error == EOPNOTSUPP && !refusal->reason) {
+    if (refused && outcome->error == EOPNOTSUPP && !outcome->reason) {
         ds_put_cstr(&s, "Open vSwitch does not control the MTU of this type "
                         "of interface");
     } else if (!jumbo_mtu_within(limits, request->mtu)) {
         ds_put_format(&s, "this interface allows %d to %d",
                       limits->min, limits->max);
     } else if (refused) {
-        if (refusal->reason) {
-            ds_put_cstr(&s, refusal->reason);
+        if (outcome->reason) {
+            ds_put_cstr(&s, outcome->reason);
         } else {
             ds_put_format(&s, "the device refused it (%s)",
-                          ovs_strerror(refusal->error));
+                          ovs_strerror(outcome->error));
         }
     } else {
         ds_put_cstr(&s, "the device uses another");
     }
 
-    if (in_force) {
-        ds_put_format(&s, "; MTU %d is in force", in_force);
-    } else if (refused && refusal->reason) {
-        ds_put_cstr(&s, "; the interface is down");
+    if (!in_effect) {
+        ds_put_cstr(&s, refused && outcome->reason
+                        ? "; the interface is down"
+                        : "; the request has no effect");
+    } else if (in_effect == request->fallback) {
+        ds_put_format(&s, "; MTU %d, requested for the bridge, is in effect",
+                      in_effect);
+    } else if (limits->max && new_mtu != in_effect
+               && jumbo_mtu_within(limits, new_mtu)) {
+        ds_put_format(&s, "; MTU %d is in effect until the next restart",
+                      in_effect);
+        if (!refused || new_mtu != request->mtu) {
+            ds_put_format(&s, ", then %"PRId64, new_mtu);
+        }
     } else {
-        ds_put_cstr(&s, "; the request has no effect");
+        ds_put_format(&s, "; MTU %d is in effect", in_effect);
     }
     return ds_steal_cstr(&s);
 }

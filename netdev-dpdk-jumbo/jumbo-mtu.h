@@ -18,10 +18,10 @@
 #define JUMBO_MTU_H 1
 
 /* A request for an MTU: which values a device takes, and what to tell the user
- * about one that is not in force.
+ * about one that is not in effect.
  *
  * An MTU is in bytes of L3 packet throughout.  Nothing here depends on DPDK,
- * keeps state or takes locks. */
+ * keeps state of its own or takes locks. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,28 +51,55 @@ enum jumbo_mtu_source {
 struct jumbo_mtu_request {
     int64_t mtu;
     enum jumbo_mtu_source source;
+    int64_t fallback;           /* The bridge's, to have if an interface's own
+                                 * can't be; 0 if there is none. */
+    bool follow_guest;          /* Guests that come may change it. */
 };
 
 struct jumbo_mtu_request jumbo_mtu_choose(int64_t iface, int64_t bridge,
-                                          int guest, bool is_ours);
+                                          bool follow_guest, int guest,
+                                          bool is_ours);
+const char *jumbo_mtu_who(const struct jumbo_mtu_request *, int in_effect);
 
-/* An MTU that a device didn't take.  All zeros if it took the last one. */
-struct jumbo_mtu_refusal {
-    int mtu;
-    int error;                  /* Positive errno value. */
+/* What came of the last request.  All zeros before the first one. */
+struct jumbo_mtu_outcome {
+    struct jumbo_mtu_request request;
+    int mtu;                    /* That was refused, */
+    int error;                  /* with this positive errno value, or 0. */
     char *reason;               /* As a part of a sentence for the user, owned;
-                                 * NULL if the MTU was refused at once, before
-                                 * it was tried. */
+                                 * NULL if it was refused at once, before it
+                                 * was tried. */
     bool is_down;               /* The interface waits for memory. */
 };
 
-void jumbo_mtu_refuse(struct jumbo_mtu_refusal *, int mtu, int error,
-                      char *reason);
-bool jumbo_mtu_fall_back(struct jumbo_mtu_refusal *, const char *name,
-                         int *mtup, int old_mtu, int error, char *reason);
-void jumbo_mtu_try_again(struct jumbo_mtu_refusal *, int *mtup);
-char *jumbo_mtu_error(const struct jumbo_mtu_request *, int in_force,
+bool jumbo_mtu_is_new(struct jumbo_mtu_outcome *,
+                      const struct jumbo_mtu_request *);
+void jumbo_mtu_forget(struct jumbo_mtu_outcome *);
+char *jumbo_mtu_error(const struct jumbo_mtu_request *, int in_effect,
                       const struct jumbo_mtu_limits *,
-                      const struct jumbo_mtu_refusal *);
+                      const struct jumbo_mtu_outcome *);
+
+/* A reconfiguration of a device, which tries one MTU after the other until one
+ * works:
+ *
+ *     struct jumbo_mtu_attempt attempt;
+ *
+ *     jumbo_mtu_start(&attempt, &outcome, requested, in_effect);
+ *     while ((error = set_up(attempt.mtu, &reason))
+ *            && jumbo_mtu_next(&attempt, &outcome, name, error, reason)) {
+ *         continue;
+ *     }
+ *
+ * What is requested, what is tried, and what is in effect are three things:
+ * neither of the others changes because of an attempt. */
+struct jumbo_mtu_attempt {
+    int mtu;                    /* To try now. */
+    int next[2];                /* What to try then, or 0. */
+};
+
+void jumbo_mtu_start(struct jumbo_mtu_attempt *, struct jumbo_mtu_outcome *,
+                     int requested, int in_effect);
+bool jumbo_mtu_next(struct jumbo_mtu_attempt *, struct jumbo_mtu_outcome *,
+                    const char *name, int error, char *reason);
 
 #endif /* jumbo-mtu.h */

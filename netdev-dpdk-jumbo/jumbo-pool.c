@@ -675,9 +675,9 @@ check_promise(const struct jumbo_port *port, char **errorp)
  * Returns 0 and stores the mempool in '*mpp', NULL if the port needs none yet,
  * if successful.  Otherwise, returns a positive errno value and stores in
  * '*errorp' a message for the user, which the caller must free; then the port
- * is prepared for nothing but what it has.  One that has no pool, though its
- * guest is there, waits: 'netdev' is asked to reconfigure itself when there is
- * memory. */
+ * is prepared for nothing but what it has, and '*mpp' is the mempool of that.
+ * One that has no pool, though its guest is there, waits: 'netdev' is asked to
+ * reconfigure itself when there is memory. */
 int
 jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
                    const struct jumbo_needs *needs, struct rte_mempool **mpp,
@@ -723,9 +723,9 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
             port->next = port->now;
         }
     } else {
-        *mpp = port->next_pool ? port->next_pool->mp : NULL;
         demand_changed();
     }
+    *mpp = port->next_pool ? port->next_pool->mp : NULL;
     sweep();
     ovs_mutex_unlock(&mutex);
     return error;

@@ -25,24 +25,25 @@
 #include <rte_vhost.h>
 
 #include "compat.h"
-#include "dp-packet.h"
 #include "openvswitch/vlog.h"
-#include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(jumbo_rx);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
-/* Deletes the packets of 'batch', which the port 'name' has received, that are
- * longer than 'max_packet_len' or don't fit in one buffer, and returns their
- * number.  Packets that are to be segmented may have any length.
+/* Polls of a vhost queue until it is looked at again.  Of less than 2**15
+ * packets, so that the index of the ring doesn't wrap. */
+#define VHOST_INTERVAL 256
+BUILD_ASSERT_DECL(VHOST_INTERVAL * NETDEV_MAX_BURST < 1 << 15);
+
+/* See jumbo_rx_drop_oversized().
  *
  * A driver may use less than all of a buffer, and the next one for the rest:
  * net_e1000_em fills 8192 bytes of one of 10240 (em_rctl_bsize()).  What is
  * left of the first then takes the rest. */
 int
-jumbo_rx_drop_oversized(struct dp_packet_batch *batch, int max_packet_len,
-                        const char *name)
+jumbo_rx_drop_oversized__(struct dp_packet_batch *batch, uint32_t max_len,
+                          const char *name)
 {
     const size_t n_rx = dp_packet_batch_size(batch);
     struct dp_packet *packet;
@@ -51,14 +52,14 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, int max_packet_len,
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n_rx, packet, batch) {
         struct rte_mbuf *mbuf = &packet->mbuf;
 
-        if (mbuf->nb_segs > 1 && mbuf->pkt_len <= max_packet_len) {
+        if (mbuf->nb_segs > 1 && mbuf->pkt_len <= max_len) {
             rte_pktmbuf_linearize(mbuf);
         }
         if (mbuf->nb_segs > 1
-            || (mbuf->pkt_len > max_packet_len && !mbuf_is_tso(mbuf))) {
-            VLOG_WARN_RL(&rl, "%s: received %"PRIu32" bytes in %"PRIu16" "
-                         "buffers, max_packet_len %d",
-                         name, mbuf->pkt_len, mbuf->nb_segs, max_packet_len);
+            || (mbuf->pkt_len > max_len && !mbuf_is_tso(mbuf))) {
+            VLOG_WARN_RL(&rl, "%s: dropped a packet of %"PRIu32" bytes, in "
+                         "%"PRIu16" buffers, which exceeds the MTU",
+                         name, mbuf->pkt_len, mbuf->nb_segs);
             dp_packet_delete(packet);
         } else {
             dp_packet_batch_add(batch, packet);
@@ -67,35 +68,42 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, int max_packet_len,
     return n_rx - dp_packet_batch_size(batch);
 }
 
-/* Returns the index of the entry of the ring 'qid' that the vhost library will
- * read next. */
-uint16_t
-jumbo_rx_vhost_next(int vid, int qid)
-{
-    uint16_t next = 0;
-    uint16_t used;
-
-    rte_vhost_get_vring_base(vid, qid, &next, &used);
-    return next;
-}
-
-/* Returns how many packets the vhost library has dropped in a burst from the
- * ring 'qid', which it doesn't tell: those that don't fit in a buffer.  It has
- * returned 'nb_rx' packets, and 'first' was jumbo_rx_vhost_next() before. */
+/* See jumbo_rx_vhost_drops().  The library advances its index for the packets
+ * that it drops, of which there is at most one in a poll: the last.  Those are
+ * packets that don't fit in a buffer, or no packets at all.  For those that it
+ * has no mbuf for it doesn't. */
 int
-jumbo_rx_vhost_drops(int vid, int qid, uint16_t first, uint16_t nb_rx)
+jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid,
+                    const char *name)
 {
-    int16_t n = jumbo_rx_vhost_next(vid, qid) - first - nb_rx;
+    struct jumbo_rx_vhost old = *q;
     uint64_t features;
+    uint16_t used;
+    int n = 0;
 
-    if (OVS_LIKELY(!n) || rte_vhost_get_negotiated_features(vid, &features)) {
+    *q = (struct jumbo_rx_vhost) { .interval = VHOST_INTERVAL };
+    if (rte_vhost_get_negotiated_features(vid, &features)
+        || rte_vhost_get_vring_base(vid, qid, &q->next, &used)) {
         return 0;
     }
+    q->vid = vid + 1;
     if (features & (1ULL << VIRTIO_F_RING_PACKED)) {
         /* Entries are descriptors, of which a packet may have several, so that
-         * this can't be told but from a burst that got nothing: it ends with
-         * the first packet that is dropped. */
-        return !nb_rx;
+         * they can't be told but from polls that got nothing, one by one. */
+        n = q->next != old.next && !old.n_rx;
+        q->interval = q->next != old.next ? 1 : MIN(old.interval + 1,
+                                                    VHOST_INTERVAL);
+    } else {
+        n = (uint16_t) (q->next - old.next - old.n_rx);
     }
-    return n > 0 && nb_rx + n <= NETDEV_MAX_BURST ? n : 0;
+
+    if (old.vid != q->vid || n > old.n_polls) {
+        /* Another guest, or another driver in the same. */
+        return 0;
+    }
+    if (n) {
+        VLOG_WARN_RL(&rl, "%s: dropped %d packets that exceed a buffer",
+                     name, n);
+    }
+    return n;
 }

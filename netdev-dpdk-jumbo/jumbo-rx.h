@@ -17,19 +17,66 @@
 #ifndef JUMBO_RX_H
 #define JUMBO_RX_H 1
 
-/* Received packets that exceed the MTU.
+/* Received packets that exceed the MTU, or a buffer.
  *
  * A packet here is what the datapath gets: without CRC, its length in bytes.
- * Nothing here keeps state or takes locks. */
+ * Nothing here takes locks; what keeps state belongs to the thread that polls
+ * a queue. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
-struct dp_packet_batch;
+#include "dp-packet.h"
+#include "openvswitch/compiler.h"
+#include "util.h"
 
-int jumbo_rx_drop_oversized(struct dp_packet_batch *, int max_packet_len,
-                            const char *name);
+int jumbo_rx_drop_oversized__(struct dp_packet_batch *, uint32_t max_len,
+                              const char *name);
 
-uint16_t jumbo_rx_vhost_next(int vid, int qid);
-int jumbo_rx_vhost_drops(int vid, int qid, uint16_t first, uint16_t nb_rx);
+/* Deletes the packets of 'batch', which the port 'name' has received, that are
+ * longer than 'max_len', UINT32_MAX if any length will do, or don't fit in one
+ * buffer, and returns their number.  Packets that are to be segmented may have
+ * any length. */
+static inline int
+jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
+                        const char *name)
+{
+    struct dp_packet *packet;
+    uint32_t len = 0;
+    uint16_t nb_segs = 1;
+
+    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
+        len = MAX(len, packet->mbuf.pkt_len);
+        nb_segs |= packet->mbuf.nb_segs;
+    }
+    return (OVS_LIKELY(len <= max_len && nb_segs == 1)
+            ? 0 : jumbo_rx_drop_oversized__(batch, max_len, name));
+}
+
+/* A receive queue of a vhost port, which the vhost library drops packets of
+ * that don't fit in a buffer, without telling.  Zeros at first. */
+struct jumbo_rx_vhost {
+    int vid;                    /* Whose ring it was, plus 1. */
+    uint16_t next;              /* Entry that the library was to read next, */
+    uint16_t n_polls;           /* how often it was asked since, */
+    uint16_t interval;          /* how often at most until it is looked at, */
+    uint16_t n_rx;              /* and how many packets it returned. */
+};
+
+int jumbo_rx_vhost_look(struct jumbo_rx_vhost *, int vid, int qid,
+                        const char *name);
+
+/* To be called after each poll of the ring 'qid' of 'vid', a queue of the port
+ * 'name', that returned 'nb_rx' packets.  Returns how many packets the vhost
+ * library has dropped since it was last looked at: it isn't at each poll, for
+ * a call costs an idle queue a third of its time. */
+static inline int
+jumbo_rx_vhost_drops(struct jumbo_rx_vhost *q, int vid, int qid,
+                     uint16_t nb_rx, const char *name)
+{
+    q->n_rx += nb_rx;
+    return (OVS_LIKELY(++q->n_polls < q->interval && q->vid == vid + 1)
+            ? 0 : jumbo_rx_vhost_look(q, vid, qid, name));
+}
 
 #endif /* jumbo-rx.h */

@@ -22,6 +22,7 @@ GUEST_MTUS = (1500, 9000, 9710)
 QUICK_GUEST_MTUS = (1500, 9710)
 FRAMES = (64, 256, 512, 1024, 1518, 9018)  # with FCS
 QUICK_FRAMES = (64, 9018)
+IDLE_PORTS, IDLE_QUEUES = 4, 8     # net_virtio_user has up to 8
 SLICE_SECONDS = 1                  # between two looks at the counters
 FLOWS = (1, 100, 1000, 10000, 128000)
 QUICK_FLOWS = (1, 1000)
@@ -220,7 +221,7 @@ class Forwarding(Part):
 
     key, case = "forwarding", "frame"
     title = "Forwarding, by the size of frames"
-    memory = "pages of 4 kB"
+    memory, beside = "pages of 4 kB", ""
     hugepages = False
 
     @staticmethod
@@ -297,7 +298,8 @@ class Forwarding(Part):
 
         length, mtu = frame - FCS_LEN, self._mtu(frame)
         with bench.switch(build, MEMORY_MIB,
-                          hugepages=self.hugepages) as (_, switch):
+                          hugepages=self.hugepages) as (lab, switch):
+            self._add_idle(lab, switch)
             switch.add_null(1, mtu, ",no-rx=1")   # all the CPU is for p0
             switch.add_null(0, mtu, f",size={length}")
             for port in PORTS:
@@ -308,6 +310,9 @@ class Forwarding(Part):
                          switch.log)
                 yield count
             self._check_length(switch, length)
+
+    def _add_idle(self, lab, switch):
+        """Adds what the PMD thread polls in vain."""
 
     @staticmethod
     def _check_length(switch, length):
@@ -341,7 +346,8 @@ class Forwarding(Part):
                     "{:.3f}"))
         return [Table(
             self.title,
-            f"net_null0 to net_null1 over one flow, with {self.memory}; "
+            f"net_null0 to net_null1 over one flow, {self.beside}with "
+            f"{self.memory}; "
             "million packets per second of a PMD thread's CPU time.  Both "
             "switches run at once, their PMD threads on one CPU, for "
             f"{results['slices']} slices of {results['seconds']} s; the ratio "
@@ -360,6 +366,37 @@ class Forwarding(Part):
         log_ticks(axes, results, "frame", 2)
         axes.set_xlabel("bytes of a frame")
         axes.set_ylabel("million packets/s")
+
+
+class ForwardingIdle(Forwarding):
+    """The same, while the PMD thread polls the queues of an idle guest, too.
+    """
+
+    key = "idle"
+    title = "Forwarding beside idle vhost queues"
+    beside = (f"beside {IDLE_PORTS * IDLE_QUEUES} queues of a guest that "
+              "sends nothing, ")
+
+    @staticmethod
+    def _frames(bench):
+        return QUICK_FRAMES[:1]
+
+    def measure(self, bench):
+        need(TESTPMD)
+        return super().measure(bench)
+
+    def _add_idle(self, lab, switch):
+        paths = [lab.path(f"v{number}") for number in range(IDLE_PORTS)]
+        Guest(lab, paths, mtu=1500, memory_mib=512, name="idle",
+              vdev=f"queues={IDLE_QUEUES}", args=[
+                  f"--rxq={IDLE_QUEUES}", f"--txq={IDLE_QUEUES}",
+                  "--total-num-mbufs=24576", "--interactive"])
+        for number, path in enumerate(paths):
+            switch.add_vhost("br0", f"v{number}", path)
+            switch.wait(f"v{number}", "link_state=up")
+        wait_for("the guest's queues", lambda: switch.appctl(
+            "dpif-netdev/pmd-rxq-show").stdout.count("port: v")
+            == IDLE_PORTS * IDLE_QUEUES, 10, switch.log)
 
 
 class ForwardingHuge(Forwarding):
@@ -565,7 +602,7 @@ class Change(Part):
                                  for build in about["builds"]], form, scale,
                                 ratio)]
                  for label, quantity, form, scale, ratio in (
-                     ("until it is in force, ms", "seconds", "{:.1f}", 1e3,
+                     ("until it is in effect, ms", "seconds", "{:.1f}", 1e3,
                       "{:.3f}"),
                      ("the port is away, ms", "outage_seconds", "{:.1f}", 1e3,
                       "{:.3f}"),

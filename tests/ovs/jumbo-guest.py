@@ -18,6 +18,9 @@
 jumbo-guest.py SOCKET MTU...: connects for each MTU, negotiates it, prints
 whether it was accepted, and vanishes.
 
+jumbo-guest.py --start --connect SOCKET MTU...: the same, but starts the
+device before it vanishes.
+
 jumbo-guest.py --start SOCKET MTU: listens, and goes on as if a driver had
 started the device, with a pair of empty rings, for each connection in turn,
 until it is killed.  An MTU of 0 is that of a guest that was given none.
@@ -114,16 +117,20 @@ def serve(path, mtu):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--start", action="store_true")
+    parser.add_argument("--connect", action="store_true")
     parser.add_argument("socket")
     parser.add_argument("mtu", type=int, nargs="+")
     args = parser.parse_args()
-    if args.start:
+    if args.start and not args.connect:
         serve(args.socket, args.mtu[0] or None)
     for mtu in args.mtu:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(args.socket)
-            print(mtu, "accepted" if Device(connection).negotiate(mtu)
-                  else "refused")
+            device = Device(connection)
+            print(mtu, "accepted" if device.negotiate(mtu) else "refused")
+            if args.start:
+                device.start()
+                device.ask(GET_FEATURES)       # All of it was seen.
 
 
 main()

@@ -29,6 +29,15 @@
  *   - As long as there is the file $JUMBO_FULL, no node has memory left for
  *     mbufs.
  *
+ *   - The calls of the function whose name is in the file $JUMBO_FAIL fail,
+ *     but for a first number of calls, which is in that file, too, and after a
+ *     second number.  One of rte_eth_dev_configure, rte_eth_dev_set_mtu,
+ *     rte_eth_rx_queue_setup, rte_eth_tx_queue_setup, rte_eth_dev_start and,
+ *     for what Open vSwitch itself allocates there, rte_zmalloc.
+ *
+ *   - With $JUMBO_REPRESENTOR, every device says that it is a representor, so
+ *     that its MAC address can be configured.
+ *
  * Works only where DPDK is a shared library. */
 
 #include <config.h>
@@ -55,6 +64,95 @@ static void *
 real(const char *name)
 {
     return dlsym(RTLD_NEXT, name);
+}
+
+/* Returns true if this call of 'name' is to fail. */
+static bool
+must_fail(const char *name)
+{
+    const char *file_name = getenv("JUMBO_FAIL");
+    FILE *file = file_name ? fopen(file_name, "r+") : NULL;
+    bool fail = false;
+    char which[64];
+    int skip, n;
+
+    if (file) {
+        if (fscanf(file, "%63s %d %d", which, &skip, &n) == 3
+            && !strcmp(which, name)) {
+            fail = skip <= 0 && n > 0;
+            n -= fail;
+            rewind(file);
+            fprintf(file, "%s %d %d \n", which, skip - 1, n);
+        }
+        fclose(file);
+    }
+    return fail;
+}
+
+int
+rte_eth_dev_configure(uint16_t port_id, uint16_t n_rxq, uint16_t n_txq,
+                      const struct rte_eth_conf *conf)
+{
+    int (*f)(uint16_t, uint16_t, uint16_t, const struct rte_eth_conf *)
+        = real("rte_eth_dev_configure");
+
+    return must_fail("rte_eth_dev_configure")
+           ? -EIO : f(port_id, n_rxq, n_txq, conf);
+}
+
+int
+rte_eth_rx_queue_setup(uint16_t port_id, uint16_t queue, uint16_t n_descs,
+                       unsigned int socket, const struct rte_eth_rxconf *conf,
+                       struct rte_mempool *mp)
+{
+    int (*f)(uint16_t, uint16_t, uint16_t, unsigned int,
+             const struct rte_eth_rxconf *, struct rte_mempool *)
+        = real("rte_eth_rx_queue_setup");
+
+    return must_fail("rte_eth_rx_queue_setup")
+           ? -EIO : f(port_id, queue, n_descs, socket, conf, mp);
+}
+
+int
+rte_eth_tx_queue_setup(uint16_t port_id, uint16_t queue, uint16_t n_descs,
+                       unsigned int socket, const struct rte_eth_txconf *conf)
+{
+    int (*f)(uint16_t, uint16_t, uint16_t, unsigned int,
+             const struct rte_eth_txconf *) = real("rte_eth_tx_queue_setup");
+
+    return must_fail("rte_eth_tx_queue_setup")
+           ? -EIO : f(port_id, queue, n_descs, socket, conf);
+}
+
+int
+rte_eth_dev_start(uint16_t port_id)
+{
+    int (*f)(uint16_t) = real("rte_eth_dev_start");
+
+    return must_fail("rte_eth_dev_start") ? -EIO : f(port_id);
+}
+
+void *
+rte_zmalloc(const char *type, size_t size, unsigned int align)
+{
+    void *(*f)(const char *, size_t, unsigned int) = real("rte_zmalloc");
+
+    return type && !strcmp(type, "ovs_dpdk") && must_fail("rte_zmalloc")
+           ? NULL : f(type, size, align);
+}
+
+int
+rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
+{
+    static const uint32_t flags = RTE_ETH_DEV_REPRESENTOR;
+    int (*f)(uint16_t, struct rte_eth_dev_info *)
+        = real("rte_eth_dev_info_get");
+    int retval = f(port_id, info);
+
+    if (!retval && getenv("JUMBO_REPRESENTOR")) {
+        info->dev_flags = &flags;
+    }
+    return retval;
 }
 
 int
@@ -93,7 +191,8 @@ rte_eth_dev_set_mtu(uint16_t port_id, uint16_t mtu)
         pthread_detach(thread);
         usleep(50000);
     }
-    return must_be_reset ? -EIO : f(port_id, mtu);
+    return (must_be_reset || must_fail("rte_eth_dev_set_mtu")
+            ? -EIO : f(port_id, mtu));
 }
 
 int

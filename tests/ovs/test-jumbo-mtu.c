@@ -112,29 +112,31 @@ test_range(struct ovs_cmdl_context *ctx OVS_UNUSED)
 }
 
 static void
-print_error_from(enum jumbo_mtu_source source, int64_t requested,
-                 int in_force, struct jumbo_mtu_limits limits,
-                 struct jumbo_mtu_refusal refusal)
+print_request_error(const struct jumbo_mtu_request *request, int in_effect,
+                    struct jumbo_mtu_limits limits,
+                    struct jumbo_mtu_outcome outcome)
 {
-    const struct jumbo_mtu_request request = { requested, source };
-    char *error = jumbo_mtu_error(&request, in_force, &limits, &refusal);
+    char *error = jumbo_mtu_error(request, in_effect, &limits, &outcome);
 
-    puts(error);
+    puts(error ? error : "(none)");
     free(error);
 }
 
 static void
-print_error(int64_t requested, int in_force, struct jumbo_mtu_limits limits,
-            struct jumbo_mtu_refusal refusal)
+print_error(int64_t requested, int in_effect, struct jumbo_mtu_limits limits,
+            struct jumbo_mtu_outcome outcome)
 {
-    print_error_from(JUMBO_MTU_INTERFACE, requested, in_force, limits,
-                     refusal);
+    print_request_error(
+        &(struct jumbo_mtu_request) {
+            .mtu = requested, .source = JUMBO_MTU_INTERFACE
+        },
+        in_effect, limits, outcome);
 }
 
-static struct jumbo_mtu_refusal
+static struct jumbo_mtu_outcome
 refused(int mtu, int error, char *reason)
 {
-    return (struct jumbo_mtu_refusal) {
+    return (struct jumbo_mtu_outcome) {
         .mtu = mtu, .error = error, .reason = reason
     };
 }
@@ -144,58 +146,92 @@ test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     const struct jumbo_mtu_limits unknown = { 0, 0 };
     const struct jumbo_mtu_limits i40e = { 68, 9702 };
-    const struct jumbo_mtu_refusal none = { .mtu = 0 };
-    struct jumbo_mtu_refusal down;
+    const struct jumbo_mtu_outcome none = { .mtu = 0 };
+    struct jumbo_mtu_outcome down;
     char reason[] = "there is no memory";
 
-    /* Out of range: the limits say more than the errno value. */
-    print_error(9710, 1500, i40e,
-                refused(9710, EINVAL, NULL));
+    puts("out of range: the limits say more than the errno value");
+    print_error(9710, 1500, i40e, refused(9710, EINVAL, NULL));
     print_error(67, 1500, i40e, none);
-    print_error(INT64_MAX, 1500, i40e,
-                refused(INT_MAX, EINVAL, NULL));
+    print_error(INT64_MAX, 1500, i40e, refused(INT_MAX, EINVAL, NULL));
 
-    /* Refused by a device. */
+    puts("refused by a device");
     print_error(9000, 1500, i40e, refused(9000, ENOMEM, reason));
     print_error(9000, 0, i40e, refused(9000, ENOMEM, reason));
-    print_error(70000, 1500, unknown,
-                refused(70000, EINVAL, NULL));
-    print_error(INT64_MAX, 1500, unknown,
-                refused(INT_MAX, EINVAL, NULL));
+    print_error(70000, 1500, unknown, refused(70000, EINVAL, NULL));
+    print_error(INT64_MAX, 1500, unknown, refused(INT_MAX, EINVAL, NULL));
 
-    /* Whoever requested it. */
-    print_error_from(JUMBO_MTU_BRIDGE, 9710, 1500, i40e, none);
-    print_error_from(JUMBO_MTU_GUEST, 9000, 1500, i40e,
-                     refused(9000, ENOMEM, reason));
+    puts("a refusal of another MTU says nothing");
+    print_error(9000, 1500, i40e, refused(8000, EINVAL, reason));
 
-    /* No memory for any MTU. */
+    puts("what a restart would change");
+    print_error(9710, 3000, i40e, refused(9710, EINVAL, NULL));
+    for (int in_effect = 2000; in_effect <= 3000; in_effect += 1000) {
+        print_request_error(
+            &(struct jumbo_mtu_request) {
+                .mtu = 9000, .source = JUMBO_MTU_INTERFACE, .fallback = 2000
+            }, in_effect, i40e, refused(9000, ENOMEM, reason));
+    }
+    print_error(9000, 1450, (struct jumbo_mtu_limits) { 68, 1450 }, none);
+
+    puts("whoever requested it");
+    print_request_error(
+        &(struct jumbo_mtu_request) {
+            .mtu = 9710, .source = JUMBO_MTU_BRIDGE
+        },
+        1500, i40e, none);
+    print_request_error(
+        &(struct jumbo_mtu_request) {
+            .mtu = 9000, .source = JUMBO_MTU_GUEST
+        },
+        1500, i40e, refused(9000, ENOMEM, reason));
+    print_request_error(
+        &(struct jumbo_mtu_request) {
+            .mtu = 1500, .source = JUMBO_MTU_DEFAULT
+        },
+        0, i40e, refused(1500, EIO, reason));
+
+    puts("no memory for any MTU");
     down = refused(1500, ENOMEM, reason);
     down.is_down = true;
     print_error(1500, 1500, i40e, down);
 
-    /* A refusal of another MTU says nothing. */
-    print_error(9000, 1500, i40e, refused(8000, EINVAL, reason));
+    puts("not ours to set");
+    print_error(9000, 0, unknown, refused(9000, EOPNOTSUPP, NULL));
+    print_error(9000, 1500, unknown, refused(9000, EOPNOTSUPP, NULL));
 
-    /* Not ours to set. */
-    print_error(9000, 0, unknown,
-                refused(9000, EOPNOTSUPP, NULL));
-    print_error(9000, 1500, unknown,
-                refused(9000, EOPNOTSUPP, NULL));
+    puts("nothing to tell");
+    print_error(0, 1500, unknown, none);
+    print_error(9000, 9000, i40e, none);
+    print_error(9000, 9000, i40e, refused(8000, ENOMEM, reason));
+    print_request_error(
+        &(struct jumbo_mtu_request) {
+            .mtu = 1500, .source = JUMBO_MTU_DEFAULT
+        },
+        1450, i40e, refused(1500, EINVAL, reason));
+    print_request_error(
+        &(struct jumbo_mtu_request) {
+            .mtu = 9000, .source = JUMBO_MTU_GUEST
+        },
+        1500, i40e, none);
 }
 
 static void
-print_choice(int64_t iface, int64_t bridge, int guest, bool is_ours)
+print_choice(int64_t iface, int64_t bridge, bool follow_guest, int guest,
+             bool is_ours)
 {
-    static const char *const sources[] = {
-        [JUMBO_MTU_DEFAULT] = "default",
-        [JUMBO_MTU_GUEST] = "guest",
-        [JUMBO_MTU_BRIDGE] = "bridge",
-        [JUMBO_MTU_INTERFACE] = "interface",
-    };
-    struct jumbo_mtu_request request = jumbo_mtu_choose(iface, bridge, guest,
-                                                        is_ours);
+    struct jumbo_mtu_request request = jumbo_mtu_choose(
+        iface, bridge, follow_guest, guest, is_ours);
 
-    printf("%"PRId64" (%s)\n", request.mtu, sources[request.source]);
+    printf("%"PRId64" (%s)%s", request.mtu,
+           jumbo_mtu_who(&request, request.mtu),
+           request.follow_guest ? ", follows" : "");
+    if (request.fallback) {
+        printf(", else %"PRId64" (%s)", request.fallback,
+               jumbo_mtu_who(&request, request.fallback));
+    }
+    printf(", else 1500 (%s) or 1600 (%s)\n",
+           jumbo_mtu_who(&request, 1500), jumbo_mtu_who(&request, 1600));
 }
 
 /* The interface's own request comes first, then the bridge's, then the guest,
@@ -203,57 +239,109 @@ print_choice(int64_t iface, int64_t bridge, int guest, bool is_ours)
 static void
 test_choose(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    print_choice(2000, 3000, 4000, true);
-    print_choice(0, 3000, 4000, true);
-    print_choice(0, 0, 4000, true);
-    print_choice(0, 0, 0, true);
+    print_choice(2000, 3000, true, 4000, true);
+    print_choice(0, 3000, true, 4000, true);
+    print_choice(0, 0, true, 4000, true);
+    print_choice(0, 0, true, 0, true);
+    print_choice(0, 0, false, 4000, true);
 
-    print_choice(2000, 3000, 4000, false);
-    print_choice(0, 3000, 4000, false);
-    print_choice(INT64_MAX, 3000, 0, true);
+    print_choice(2000, 3000, true, 4000, false);
+    print_choice(0, 3000, true, 4000, false);
+    print_choice(INT64_MAX, 3000, false, 0, true);
+}
+
+/* Reconfigures a device that takes MTUs up to 'max' only. */
+static int
+reconfigure(struct jumbo_mtu_outcome *outcome, int requested, int in_effect,
+            int max)
+{
+    struct jumbo_mtu_attempt attempt;
+
+    jumbo_mtu_start(&attempt, outcome, requested, in_effect);
+    printf("%d requested, %d in effect: try", requested, in_effect);
+    for (;;) {
+        printf(" %d", attempt.mtu);
+        if (attempt.mtu <= max) {
+            break;
+        }
+        if (!jumbo_mtu_next(&attempt, outcome, "p0", EINVAL,
+                            xasprintf("%d is too much", attempt.mtu))) {
+            printf(" (lost)");
+            break;
+        }
+    }
+    printf("; %s\n", outcome->reason ? outcome->reason : "granted");
+    return attempt.mtu;
 }
 
 static void
-print_fall_back(struct jumbo_mtu_refusal *refusal, int *mtup, int old_mtu,
-                const char *reason)
+request(struct jumbo_mtu_outcome *outcome, int mtu, int fallback)
 {
-    int mtu = *mtup;
-    bool retry = jumbo_mtu_fall_back(refusal, "p0", mtup, old_mtu, ENOMEM,
-                                     xstrdup(reason));
+    const struct jumbo_mtu_request request = {
+        .mtu = mtu, .source = JUMBO_MTU_INTERFACE, .fallback = fallback
+    };
+    bool is_new = jumbo_mtu_is_new(outcome, &request);
 
-    printf("MTU %d, had %d: %s %d; kept: MTU %d, %s\n", mtu, old_mtu,
-           retry ? "try" : "give up with", *mtup, refusal->mtu,
-           refusal->reason);
+    printf("request %d, else %d: %s\n", mtu, fallback,
+           is_new ? "new" : "as before");
 }
 
-/* A device goes back to the MTU that it had, once, and keeps the reason for
- * which it had to. */
+/* Each MTU is tried once, in order, and the first reason is kept until there
+ * is another request or another try is worth while. */
 static void
-test_fall_back(struct ovs_cmdl_context *ctx OVS_UNUSED)
+test_attempts(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    struct jumbo_mtu_refusal refusal = { .mtu = 0 };
-    int mtu = 9000;
+    struct jumbo_mtu_outcome outcome = { .error = 0 };
 
-    /* It worked with MTU 2000. */
-    print_fall_back(&refusal, &mtu, 2000, "first reason");
-    print_fall_back(&refusal, &mtu, 2000, "second reason");
-    jumbo_mtu_try_again(&refusal, &mtu);
-    printf("try again: MTU %d\n", mtu);
-    mtu = 1400;
-    jumbo_mtu_try_again(&refusal, &mtu);
-    printf("nothing to try again: MTU %d\n", mtu);
+    request(&outcome, 9000, 0);
+    reconfigure(&outcome, 9000, 2000, 9000);
+    request(&outcome, 9000, 0);
+    reconfigure(&outcome, 9000, 2000, 8000);
+    request(&outcome, 9000, 0);
+    reconfigure(&outcome, 9000, 2000, 9000);
+    jumbo_mtu_forget(&outcome);
+    reconfigure(&outcome, 9000, 2000, 9000);
 
-    /* It is new. */
-    mtu = 9000;
-    print_fall_back(&refusal, &mtu, 0, "first reason");
-    print_fall_back(&refusal, &mtu, 0, "second reason");
+    /* Another fall-back, or another request. */
+    reconfigure(&outcome, 9000, 2000, 8000);
+    request(&outcome, 9000, 3000);
+    reconfigure(&outcome, 9000, 2000, 8000);
+    reconfigure(&outcome, 9000, 3000, 8000);
+    request(&outcome, 8500, 3000);
+    reconfigure(&outcome, 8500, 3000, 8000);
+    request(&outcome, 7000, 3000);
+    reconfigure(&outcome, 7000, 3000, 8000);
 
-    /* Something else than the MTU was to change. */
-    jumbo_mtu_refuse(&refusal, 0, 0, NULL);
-    mtu = 2000;
-    print_fall_back(&refusal, &mtu, 2000, "first reason");
+    /* Nothing works. */
+    request(&outcome, 9000, 3000);
+    reconfigure(&outcome, 9000, 7000, 100);
+    reconfigure(&outcome, 9000, 7000, 100);
 
-    jumbo_mtu_refuse(&refusal, 0, 0, NULL);
+    /* The device is new. */
+    request(&outcome, 9000, 4000);
+    jumbo_mtu_forget(&outcome);
+    reconfigure(&outcome, 9000, 0, 8000);
+    jumbo_mtu_forget(&outcome);
+    reconfigure(&outcome, 9000, 0, 2000);
+    reconfigure(&outcome, 9000, 0, 100);
+
+    /* Something else than the MTU was to change, and could not. */
+    request(&outcome, 2000, 0);
+    reconfigure(&outcome, 2000, 2000, 100);
+    reconfigure(&outcome, 2000, 2000, 8000);
+
+    /* A guest that came has changed what is requested. */
+    request(&outcome, 9000, 0);
+    reconfigure(&outcome, 9000, 2000, 8000);
+    reconfigure(&outcome, 5000, 2000, 8000);
+
+    /* The same MTU from several sides is tried once. */
+    request(&outcome, 9000, 2000);
+    reconfigure(&outcome, 9000, 2000, 100);
+    request(&outcome, 2000, 2000);
+    reconfigure(&outcome, 2000, 1500, 100);
+
+    jumbo_mtu_forget(&outcome);
 }
 
 static const struct ovs_cmdl_command commands[] = {
@@ -262,7 +350,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"range", NULL, 0, 0, test_range, OVS_RO},
     {"error", NULL, 0, 0, test_error, OVS_RO},
     {"choose", NULL, 0, 0, test_choose, OVS_RO},
-    {"fall-back", NULL, 0, 0, test_fall_back, OVS_RO},
+    {"attempts", NULL, 0, 0, test_attempts, OVS_RO},
     {NULL, NULL, 0, 0, NULL, OVS_RO},
 };
 

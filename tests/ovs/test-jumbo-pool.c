@@ -243,13 +243,13 @@ static void
 prepare_in_vain(struct jumbo_port *port, struct jumbo_needs needs)
 {
     struct memory memory = memory_now();
-    struct rte_mempool *mp = NULL;
+    struct rte_mempool *mp;
     int needed, available;
     char *error;
 
     ovs_assert(jumbo_port_prepare(port, &netdev, &needs, &mp, &error)
                == ENOMEM);
-    ovs_assert(!mp);
+    ovs_assert(!!mp == !!port->pool);
     ovs_assert(memory_is(memory));
     ovs_assert(ovs_scan(error, "%d.%*d MB of memory for mbufs are needed on "
                         "NUMA node 0, where %d.%*d MB are free",
