@@ -51,12 +51,24 @@ struct layout {
 
 /* Needs. */
 
-/* Returns the port that the pool for a port with 'needs' and 'id' is for
- * alone, or NULL if it is shared. */
-static const void *
-needs_owner(const struct jumbo_needs *needs, const void *id)
+/* Returns the key of the pool for a port with 'needs' and 'id'. */
+struct jumbo_pool_key
+jumbo_needs_key(const struct jumbo_needs *needs, const void *id)
 {
-    return needs->own_pool || needs->starts_once ? id : NULL;
+    return (struct jumbo_pool_key) {
+        .numa_id = needs->numa_id,
+        .buffer_size = needs->buffer_size,
+        .owner = needs->own_pool || needs->starts_once ? id : NULL,
+        .starts_once = needs->starts_once,
+    };
+}
+
+bool
+jumbo_pool_key_equals(const struct jumbo_pool_key *a,
+                      const struct jumbo_pool_key *b)
+{
+    return a->numa_id == b->numa_id && a->buffer_size == b->buffer_size
+           && a->owner == b->owner && a->starts_once == b->starts_once;
 }
 
 /* Sets the buffers for 'mtu' in bytes, whether they are in a pool that the
@@ -98,18 +110,13 @@ takes_mbufs(const struct layout *l, const struct jumbo_needs *needs)
     return needs->buffer_size && (!needs->away || l->in->all_guests);
 }
 
-/* Returns that of 'pools' which a port with 'needs' and 'id' receives into, or
- * NULL if there is none. */
+/* Returns that of 'pools' which has 'key', or NULL if there is none. */
 const struct jumbo_layout_pool *
 jumbo_layout_find(const struct jumbo_layout_pool *pools, size_t n,
-                  const struct jumbo_needs *needs, const void *id)
+                  const struct jumbo_pool_key *key)
 {
-    const void *owner = needs_owner(needs, id);
-
     for (size_t i = 0; i < n; i++) {
-        if (pools[i].numa_id == needs->numa_id && pools[i].owner == owner
-            && pools[i].buffer_size == needs->buffer_size
-            && pools[i].starts_once == needs->starts_once) {
+        if (jumbo_pool_key_equals(&pools[i].key, key)) {
             return &pools[i];
         }
     }
@@ -178,9 +185,10 @@ add_ovs_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
 static size_t
 add_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
 {
+    struct jumbo_pool_key key = jumbo_needs_key(needs, id);
     size_t ovs_pool = add_ovs_pool(l, needs, id);
     const struct jumbo_layout_pool *pool
-        = jumbo_layout_find(l->pools, l->n, needs, id);
+        = jumbo_layout_find(l->pools, l->n, &key);
     size_t i = pool ? pool - l->pools : l->n;
 
     if (!pool) {
@@ -192,12 +200,7 @@ add_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
                                    sizeof *l->drafts);
         }
         l->n++;
-        l->pools[i] = (struct jumbo_layout_pool) {
-            .numa_id = needs->numa_id,
-            .buffer_size = needs->buffer_size,
-            .owner = needs_owner(needs, id),
-            .starts_once = needs->starts_once,
-        };
+        l->pools[i] = (struct jumbo_layout_pool) { .key = key };
         l->drafts[i] = (struct draft) { l->in->demand, ovs_pool };
     }
     if (!needs->starts_once) {
@@ -242,7 +245,7 @@ static size_t
 left_memory(const struct layout *l, const struct jumbo_layout_pool *pool)
 {
     const int buffer_size = jumbo_buffer_size(ETH_PAYLOAD_MAX);
-    int node = l->in->memory_node(pool->numa_id);
+    int node = l->in->memory_node(pool->key.numa_id);
     struct jumbo_demand_input in = l->in->demand;
     size_t left = memory_size(l, node);
     size_t ovs_left = left;
@@ -253,19 +256,19 @@ left_memory(const struct layout *l, const struct jumbo_layout_pool *pool)
         }
     }
     for (size_t i = 0; i < l->n; i++) {
-        if (l->in->memory_node(l->pools[i].numa_id) == node) {
+        if (l->in->memory_node(l->pools[i].key.numa_id) == node) {
             left -= MIN(left, JUMBO_POOL_OVERHEAD
-                              + l->in->mbufs_size(l->pools[i].numa_id,
-                                                  l->pools[i].buffer_size,
+                              + l->in->mbufs_size(l->pools[i].key.numa_id,
+                                                  l->pools[i].key.buffer_size,
                                                   l->pools[i].new_size));
         }
     }
-    if (ovs_left >= ovs_pool_size(l, pool->numa_id, buffer_size,
+    if (ovs_left >= ovs_pool_size(l, pool->key.numa_id, buffer_size,
                                   JUMBO_OVS_MIN_MBUFS)) {
         in.n_rxq = 1;
         in.rx_descs = in.rx_filled = JUMBO_DEFAULT_DESCS;
         left -= MIN(left, JUMBO_POOL_OVERHEAD
-                          + l->in->mbufs_size(pool->numa_id, buffer_size,
+                          + l->in->mbufs_size(pool->key.numa_id, buffer_size,
                                               jumbo_demand_to_start(&in)));
     }
     return left;
@@ -283,8 +286,8 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
 
     /* Nor do they where the mbufs don't fill their rings.  What they have here
      * isn't more than nothing. */
-    pool->limit = jumbo_mbufs_in(l->in->mbufs_size, pool->numa_id,
-                                 pool->buffer_size,
+    pool->limit = jumbo_mbufs_in(l->in->mbufs_size, pool->key.numa_id,
+                                 pool->key.buffer_size,
                                  ovs_up ? ovs_size : left_memory(l, pool));
     if (!ovs_up || pool->limit <= in->rx_filled) {
         pool->limit = MAX(pool->limit, to_start);
@@ -302,7 +305,7 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
      * and DPDK wants it to be no smaller than a cache. */
     pool->new_size = pool->target;
     if (!pool->grows_in_place) {
-        uint64_t size = pool->starts_once ? 2 * pool->target
+        uint64_t size = pool->key.starts_once ? 2 * pool->target
                         : pool->target + pool->target / 2;
 
         pool->new_size = MAX(MIN(size, MAX(pool->limit, pool->target)),
@@ -364,7 +367,8 @@ jumbo_layout(const struct jumbo_layout_input *in,
     }
     for (size_t i = 0; i < l.n; i++) {
         l.drafts[i].demand.tx_descs = tx_descs;
-        l.pools[i].grows_in_place = grows_in_place && !l.pools[i].starts_once;
+        l.pools[i].grows_in_place = (grows_in_place
+                                     && !l.pools[i].key.starts_once);
     }
 
     for (size_t i = 0; i < l.n; i++) {
@@ -375,7 +379,7 @@ jumbo_layout(const struct jumbo_layout_input *in,
             const struct ovs_pool *ovs = &l.ovs_pools[j];
 
             if (ovs->layout_pool == i
-                || (l.pools[i].starts_once && l.drafts[i].ovs_pool == j)) {
+                || (l.pools[i].key.starts_once && l.drafts[i].ovs_pool == j)) {
                 ovs_size += ovs->size / ovs->n_shares;
                 ovs_up = ovs_up || ovs->size;
             }

@@ -106,15 +106,25 @@ struct jumbo_layout_input {
     const size_t *memory_sizes;
 };
 
+/* What makes a pool the one for a port: those that agree in it share it. */
+struct jumbo_pool_key {
+    int numa_id;
+    int buffer_size;            /* Without headroom. */
+    const void *owner;          /* The 'id' of its only port, or NULL if it is
+                                 * shared.  Not dereferenced. */
+    bool starts_once;           /* It can't be replaced. */
+};
+
+struct jumbo_pool_key jumbo_needs_key(const struct jumbo_needs *,
+                                      const void *id);
+bool jumbo_pool_key_equals(const struct jumbo_pool_key *,
+                           const struct jumbo_pool_key *);
+
 /* A pool as it is to be. */
 struct jumbo_layout_pool {
-    int numa_id;
-    int buffer_size;
-    const void *owner;          /* The 'id' of its only port, or NULL if it is
-                                 * shared. */
+    struct jumbo_pool_key key;
     bool grows_in_place;        /* All ports of the switch allow that: any of
                                  * them may send the pool's mbufs. */
-    bool starts_once;           /* It can't be replaced. */
     struct jumbo_demand demand;
     uint64_t limit;             /* Mbufs that take what Open vSwitch's own
                                  * formulas have for its ports. */
@@ -130,7 +140,6 @@ uint64_t jumbo_mbufs_in(size_t (*mbufs_size)(int numa_id, int buffer_size,
                                              uint64_t n),
                         int numa_id, int buffer_size, size_t size);
 const struct jumbo_layout_pool *jumbo_layout_find(
-    const struct jumbo_layout_pool *, size_t n, const struct jumbo_needs *,
-    const void *id);
+    const struct jumbo_layout_pool *, size_t n, const struct jumbo_pool_key *);
 
 #endif /* jumbo-layout.h */

@@ -48,12 +48,8 @@ VLOG_DEFINE_THIS_MODULE(jumbo_pool);
 
 struct jumbo_pool {
     struct ovs_list node;           /* In 'all_pools'. */
-    int numa_id;
-    int buffer_size;                /* In bytes, without headroom. */
-    const struct jumbo_port *owner; /* The only port that it is for, or NULL if
-                                     * it is shared.  Not dereferenced. */
+    struct jumbo_pool_key key;      /* Its 'owner' is a struct jumbo_port. */
     bool grows_in_place;            /* It was made for that. */
-    bool starts_once;               /* Its port can't get another one. */
     struct rte_mempool *mp;
     bool replaced;                  /* By another pool, for the same ports. */
     uint64_t n_mbufs;               /* As its ports' status shows, */
@@ -94,7 +90,7 @@ memory_size(int memory_node)
     const struct jumbo_pool *pool;
 
     LIST_FOR_EACH (pool, node, &all_pools) {
-        if (jumbo_memory_node(pool->numa_id) == memory_node) {
+        if (jumbo_memory_node(pool->key.numa_id) == memory_node) {
             size += jumbo_memory_size(pool->mp)
                     + jumbo_memory_overhead(pool->mp);
         }
@@ -199,10 +195,7 @@ find_pool(const struct jumbo_layout_pool *wanted)
 
     LIST_FOR_EACH (pool, node, &all_pools) {
         if (!pool->replaced
-            && pool->numa_id == wanted->numa_id
-            && pool->buffer_size == wanted->buffer_size
-            && pool->owner == wanted->owner
-            && pool->starts_once == wanted->starts_once) {
+            && jumbo_pool_key_equals(&pool->key, &wanted->key)) {
             return pool;
         }
     }
@@ -215,7 +208,9 @@ static const struct jumbo_layout_pool *
 find_wanted(const struct layout *layout, const struct jumbo_needs *needs,
             const struct jumbo_port *port)
 {
-    return jumbo_layout_find(layout->pools, layout->n, needs, port);
+    struct jumbo_pool_key key = jumbo_needs_key(needs, port);
+
+    return jumbo_layout_find(layout->pools, layout->n, &key);
 }
 
 static uint64_t
@@ -242,7 +237,7 @@ missing_mbufs(const struct jumbo_pool *pool,
 {
     uint64_t n = mbufs_of(pool);
 
-    return pool && pool->starts_once ? 0
+    return pool && pool->key.starts_once ? 0
            : can_grow(pool, wanted) ? wanted->target - MIN(n, wanted->target)
            : pool && n >= wanted->wanted ? 0
            : wanted->new_size;
@@ -251,7 +246,7 @@ missing_mbufs(const struct jumbo_pool *pool,
 static size_t
 size_of(const struct jumbo_layout_pool *wanted, uint64_t n)
 {
-    return jumbo_mbufs_size(wanted->numa_id, wanted->buffer_size, n);
+    return jumbo_mbufs_size(wanted->key.numa_id, wanted->key.buffer_size, n);
 }
 
 /* Returns the bytes on 'memory_node' of the least that pools of 'layout' are
@@ -268,12 +263,10 @@ reserved_memory(const struct layout *layout, int memory_node,
         const struct jumbo_pool *pool = find_pool(wanted);
         uint64_t n = mbufs_of(pool);
 
-        if (jumbo_memory_node(wanted->numa_id) == memory_node
+        if (jumbo_memory_node(wanted->key.numa_id) == memory_node
             && n < wanted->minimum
-            && !(except && wanted->numa_id == except->numa_id
-                 && wanted->buffer_size == except->buffer_size
-                 && wanted->owner == except->owner
-                 && wanted->starts_once == except->starts_once)) {
+            && !(except && jumbo_pool_key_equals(&wanted->key,
+                                                 &except->key))) {
             size += size_of(wanted, wanted->minimum - n)
                     + (pool ? 0 : JUMBO_POOL_OVERHEAD);
         }
@@ -288,15 +281,10 @@ static bool
 needs_pool(const struct jumbo_needs *needs, const struct jumbo_port *port,
            const struct jumbo_pool *pool)
 {
-    const struct jumbo_layout_pool key = {
-        .numa_id = pool->numa_id,
-        .buffer_size = pool->buffer_size,
-        .owner = pool->owner,
-        .starts_once = pool->starts_once,
-    };
+    struct jumbo_pool_key key = jumbo_needs_key(needs, port);
 
     return !pool->replaced && !needs->away
-           && jumbo_layout_find(&key, 1, needs, port);
+           && jumbo_pool_key_equals(&pool->key, &key);
 }
 
 static bool
@@ -353,13 +341,13 @@ create_mempool(const struct jumbo_layout_pool *wanted, uint64_t n,
     struct rte_mempool *mp;
     char name[RTE_MEMPOOL_NAMESIZE];
 
-    snprintf(name, sizeof name, "ovs%d-%d-%u", wanted->numa_id,
-             wanted->buffer_size, serial++);
+    snprintf(name, sizeof name, "ovs%d-%d-%u", wanted->key.numa_id,
+             wanted->key.buffer_size, serial++);
     if (wanted->grows_in_place) {
         uint64_t ring = ROUND_UP_POW2(4 * wanted->target);
 
-        mp = jumbo_memory_create_empty(name, wanted->numa_id,
-                                       wanted->buffer_size,
+        mp = jumbo_memory_create_empty(name, wanted->key.numa_id,
+                                       wanted->key.buffer_size,
                                        MAX(MIN_RING, ring) - 1);
         if (mp && (!jumbo_memory_add(mp, n, at_least)
                    || mp->populated_size < at_least)) {
@@ -371,8 +359,8 @@ create_mempool(const struct jumbo_layout_pool *wanted, uint64_t n,
     }
 
     for (;;) {
-        mp = jumbo_memory_create(name, wanted->numa_id, wanted->buffer_size,
-                                 n);
+        mp = jumbo_memory_create(name, wanted->key.numa_id,
+                                 wanted->key.buffer_size, n);
         if (mp || rte_errno != ENOMEM || n <= at_least) {
             return mp;
         }
@@ -394,11 +382,8 @@ pool_create(const struct jumbo_layout_pool *wanted, uint64_t n,
         return NULL;
     }
     pool = xzalloc(sizeof *pool);
-    pool->numa_id = wanted->numa_id;
-    pool->buffer_size = wanted->buffer_size;
-    pool->owner = wanted->owner;
+    pool->key = wanted->key;
     pool->grows_in_place = wanted->grows_in_place;
-    pool->starts_once = wanted->starts_once;
     pool->mp = mp;
     ovs_list_push_back(&all_pools, &pool->node);
     return pool;
@@ -458,7 +443,7 @@ tell_size(const struct jumbo_layout_pool *wanted)
                   "it should have, for lack of memory on NUMA node %d; it "
                   "gets the others, %.1f MB, when there is more",
                   pool->mp->name, mbufs_of(pool), wanted->target,
-                  jumbo_memory_node(wanted->numa_id),
+                  jumbo_memory_node(wanted->key.numa_id),
                   size_of(wanted, n_missing) / 1e6);
     } else if (!n_missing && pool->n_missing) {
         VLOG_INFO("Mempool \"%s\" has all its mbufs", pool->mp->name);
@@ -496,7 +481,7 @@ grow_one(const struct jumbo_layout_pool *wanted,
          const struct layout *all_guests, char **errorp)
     OVS_REQUIRES(mutex)
 {
-    int node = jumbo_memory_node(wanted->numa_id);
+    int node = jumbo_memory_node(wanted->key.numa_id);
     struct jumbo_pool *pool = find_pool(wanted);
     uint64_t n = missing_mbufs(pool, wanted);
     uint64_t has = mbufs_of(pool);
@@ -521,8 +506,8 @@ grow_one(const struct jumbo_layout_pool *wanted,
     left = MAX(free_ - MIN(left, free_), MIN(needed, free_));
     left -= MIN(left, overhead);
     if (size_of(wanted, n) > left) {
-        n = jumbo_mbufs_in(jumbo_mbufs_size, wanted->numa_id,
-                           wanted->buffer_size, left);
+        n = jumbo_mbufs_in(jumbo_mbufs_size, wanted->key.numa_id,
+                           wanted->key.buffer_size, left);
     }
 
     /* Don't try in vain: DPDK clears what is given back to it. */
@@ -621,7 +606,7 @@ prepare_pool(struct jumbo_port *port, char **errorp)
         if (!find_pool(wanted)) {
             VLOG_INFO("Port %s: Requesting a mempool with buffers of %d bytes "
                       "on NUMA node %d", netdev_get_name(port->netdev),
-                      wanted->buffer_size, wanted->numa_id);
+                      wanted->key.buffer_size, wanted->key.numa_id);
         }
         error = grow_one(wanted, &all_guests, errorp);
         if (error && port->pool && port->pool == find_pool(wanted)
@@ -652,7 +637,7 @@ check_promise(const struct jumbo_port *port, char **errorp)
     int error = 0;
 
     if (wanted && mbufs_of(find_pool(wanted)) < wanted->minimum) {
-        int node = jumbo_memory_node(wanted->numa_id);
+        int node = jumbo_memory_node(wanted->key.numa_id);
         size_t needed = reserved_memory(&all_guests, node, NULL);
 
         if (needed > jumbo_memory_free(node)) {
@@ -874,25 +859,23 @@ static struct jumbo_pool_info
 get_info(const struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
     OVS_REQUIRES(mutex)
 {
-    struct jumbo_pool_info info = { .ports = SVEC_EMPTY_INITIALIZER };
+    const struct jumbo_pool_key *key = wanted ? &wanted->key : &pool->key;
+    struct jumbo_pool_info info = {
+        .numa_id = key->numa_id,
+        .buffer_size = key->buffer_size,
+        .own = key->owner,
+        .starts_once = key->starts_once,
+        .grows_in_place = (wanted ? wanted->grows_in_place
+                           : pool->grows_in_place),
+        .ports = SVEC_EMPTY_INITIALIZER,
+    };
 
     if (wanted) {
-        info.numa_id = wanted->numa_id;
-        info.buffer_size = wanted->buffer_size;
-        info.own = wanted->owner;
-        info.grows_in_place = wanted->grows_in_place;
-        info.starts_once = wanted->starts_once;
         info.demand = wanted->demand;
         info.limit = wanted->limit;
         info.target = wanted->target;
         info.n_missing = missing_mbufs(pool, wanted);
         info.missing_size = size_of(wanted, info.n_missing);
-    } else {
-        info.numa_id = pool->numa_id;
-        info.buffer_size = pool->buffer_size;
-        info.own = pool->owner;
-        info.grows_in_place = pool->grows_in_place;
-        info.starts_once = pool->starts_once;
     }
     if (pool) {
         info.replaced = pool->replaced;
@@ -914,7 +897,7 @@ missing_memory(const struct layout *layout, int memory_node)
     for (size_t i = 0; i < layout->n; i++) {
         const struct jumbo_layout_pool *wanted = &layout->pools[i];
 
-        if (jumbo_memory_node(wanted->numa_id) == memory_node) {
+        if (jumbo_memory_node(wanted->key.numa_id) == memory_node) {
             size += size_of(wanted, missing_mbufs(find_pool(wanted), wanted));
         }
     }
@@ -1057,7 +1040,7 @@ jumbo_port_get_pool(const struct jumbo_port *port, int *buffer_size,
     ovs_mutex_lock(&mutex);
     pool = port->pool;
     if (pool) {
-        *buffer_size = pool->buffer_size;
+        *buffer_size = pool->key.buffer_size;
         *size = jumbo_memory_size(pool->mp);
         *n_mbufs = mbufs_of(pool);
         *n_missing = pool->n_missing;

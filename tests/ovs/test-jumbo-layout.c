@@ -168,6 +168,17 @@ random_config(struct config *c, size_t memory)
     }
 }
 
+/* Returns the pool that port 'i' of 'c' is to receive into, or NULL. */
+static const struct jumbo_layout_pool *
+pool_of(const struct config *c, size_t i,
+        const struct jumbo_layout_pool *pools, size_t n)
+{
+    struct jumbo_pool_key key = jumbo_needs_key(&c->ports[i].next,
+                                                c->ports[i].id);
+
+    return jumbo_layout_find(pools, n, &key);
+}
+
 /* Returns the mbufs that the receive rings of the ports of 'pool' take. */
 static uint64_t
 rx_filled(const struct config *c, const struct jumbo_layout_pool *pools,
@@ -178,8 +189,7 @@ rx_filled(const struct config *c, const struct jumbo_layout_pool *pools,
     for (size_t i = 0; i < c->in.n_ports; i++) {
         const struct jumbo_needs *needs = &c->ports[i].next;
 
-        if (!needs->away
-            && jumbo_layout_find(pools, n, needs, c->ports[i].id) == pool) {
+        if (!needs->away && pool_of(c, i, pools, n) == pool) {
             filled += needs->rx_filled * MAX(needs->n_devices, 1);
         }
     }
@@ -221,7 +231,7 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
         for (size_t j = 0; j < n; j++) {
             const struct jumbo_layout_pool *pool = &pools[j];
             uint64_t filled = rx_filled(c, pools, n, pool);
-            size_t size = mbufs_size(0, pool->buffer_size,
+            size_t size = mbufs_size(0, pool->key.buffer_size,
                                      pool->new_size);
 
             ovs_assert(pool->minimum <= pool->target);
@@ -232,8 +242,8 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
             ovs_assert(pool->target > 0);
             n_limited += pool->target < pool->demand.total;
             ours += size;
-            sizes[pool->numa_id] += size;
-            least += mbufs_size(0, pool->buffer_size, pool->minimum);
+            sizes[pool->key.numa_id] += size;
+            least += mbufs_size(0, pool->key.buffer_size, pool->minimum);
 
             /* Its own formulas don't fill the rings, or there is too little
              * memory for them. */
@@ -248,11 +258,7 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
         }
         n_starved += starved;
         for (size_t j = 0; j < c->in.n_ports; j++) {
-            const struct jumbo_needs *needs = &c->ports[j].next;
-
-            ovs_assert(needs->away
-                       || jumbo_layout_find(pools, n, needs,
-                                            c->ports[j].id));
+            ovs_assert(c->ports[j].next.away || pool_of(c, j, pools, n));
         }
         free(pools);
     }
@@ -297,7 +303,7 @@ print_layout(const char *title, int n_ports, int mtu, bool per_port,
     }
     n = jumbo_layout(&c->in, &pools);
     for (size_t i = 0; i < n; i++) {
-        ours += mbufs_size(0, pools[i].buffer_size,
+        ours += mbufs_size(0, pools[i].key.buffer_size,
                            pools[i].new_size);
     }
     printf("%s: demand %"PRIu64", limit %"PRIu64", %.0f MB of %.0f MB\n",
