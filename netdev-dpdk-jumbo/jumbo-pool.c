@@ -38,9 +38,11 @@
 VLOG_DEFINE_THIS_MODULE(jumbo_pool);
 
 /* The ring of a pool has its size once and for all, 8 bytes for each mbuf that
- * the pool can ever have.  One that grows in place has room for 4 times what
- * it needs at first, and for no fewer than these. */
-#define MIN_RING (1u << 18)
+ * the pool can ever have, like that of Open vSwitch's own, rounded up to a
+ * power of 2.  One that grows in place has room for all that its limit allows
+ * and for 4 times what it needs at first, since there may be more memory then;
+ * one that ports share, for no fewer than these. */
+#define MIN_SHARED_RING (1u << 18)
 
 /* Bytes that are left to DPDK's devices on each node, unless a port needs them
  * to start: their queues take memory, too. */
@@ -344,11 +346,12 @@ create_mempool(const struct jumbo_layout_pool *wanted, uint64_t n,
     snprintf(name, sizeof name, "ovs%d-%d-%u", wanted->key.numa_id,
              wanted->key.buffer_size, serial++);
     if (wanted->grows_in_place) {
-        uint64_t ring = ROUND_UP_POW2(4 * wanted->target);
+        uint64_t ring = MAX(wanted->limit + 1, 4 * wanted->target);
 
+        ring = MAX(ring, wanted->key.owner ? 0 : MIN_SHARED_RING);
         mp = jumbo_memory_create_empty(name, wanted->key.numa_id,
                                        wanted->key.buffer_size,
-                                       MAX(MIN_RING, ring) - 1);
+                                       ROUND_UP_POW2(ring) - 1);
         if (mp && (!jumbo_memory_add(mp, n, at_least)
                    || mp->populated_size < at_least)) {
             rte_mempool_free(mp);

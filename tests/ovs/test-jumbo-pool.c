@@ -926,6 +926,32 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(memory_is(start));
 }
 
+/* "limit". */
+
+/* Makes a pool grow, port by port, to all that Open vSwitch's own formulas
+ * have, in place. */
+static void
+test_limit(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct jumbo_needs needs = needs_of(128, 1, 1024, 32768);
+    struct jumbo_port ports[8] = { { .netdev = NULL } };
+    struct rte_mempool *mp = NULL;
+
+    start_dpdk(400);
+    needs.ovs_mbufs = JUMBO_OVS_MAX_MBUFS;
+    for (int i = 0; i < ARRAY_SIZE(ports); i++) {
+        struct rte_mempool *old = mp;
+
+        mp = prepare_and_commit(&ports[i], needs);
+        ovs_assert(!i || mp == old);
+        ovs_assert(!restart_requested());
+        ovs_assert(i == ARRAY_SIZE(ports) - 1
+                   ? mp->populated_size == JUMBO_OVS_MAX_MBUFS
+                   : mp->populated_size < JUMBO_OVS_MAX_MBUFS);
+    }
+    ovs_assert(in_ring(mp) == JUMBO_OVS_MAX_MBUFS);
+}
+
 /* "short". */
 
 /* Returns the mbufs that the pool of 'port' is to get when there is memory. */
@@ -1716,6 +1742,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"grow", NULL, 0, 0, test_grow, OVS_RO},
     {"leak", NULL, 0, 0, test_leak, OVS_RO},
     {"share", NULL, 0, 0, test_share, OVS_RO},
+    {"limit", NULL, 0, 0, test_limit, OVS_RO},
     {"short", NULL, 0, 0, test_short, OVS_RO},
     {"lower", NULL, 0, 0, test_lower, OVS_RO},
     {"replace", NULL, 0, 0, test_replace, OVS_RO},
