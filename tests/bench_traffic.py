@@ -23,6 +23,7 @@ QUICK_GUEST_MTUS = (1500, 9710)
 FRAMES = (64, 256, 512, 1024, 1518, 9018)  # with FCS
 QUICK_FRAMES = (64, 9018)
 IDLE_PORTS, IDLE_QUEUES = 4, 8     # net_virtio_user has up to 8
+IDLE_FRAMES = (64, 1518, 9018)
 SLICE_SECONDS = 1                  # between two looks at the counters
 FLOWS = (1, 100, 1000, 10000, 128000)
 QUICK_FLOWS = (1, 1000)
@@ -223,6 +224,8 @@ class Forwarding(Part):
     title = "Forwarding, by the size of frames"
     memory, beside = "pages of 4 kB", ""
     hugepages = False
+    way = PORTS                    # that packets take, in and out
+    at_once = ("Both switches run at once, their PMD threads on one CPU, for ")
 
     @staticmethod
     def _slices(bench):
@@ -299,24 +302,26 @@ class Forwarding(Part):
         length, mtu = frame - FCS_LEN, self._mtu(frame)
         with bench.switch(build, MEMORY_MIB,
                           hugepages=self.hugepages) as (lab, switch):
-            self._add_idle(lab, switch)
+            self._add_guest(lab, switch, mtu)
             switch.add_null(1, mtu, ",no-rx=1")   # all the CPU is for p0
             switch.add_null(0, mtu, f",size={length}")
             for port in PORTS:
                 switch.wait(port, f"mtu={mtu}", "link_state=up")
-            switch.ofctl("add-flow", "br0", "in_port=p0,actions=output:p1")
+            for source, sink in zip(self.way[::2], self.way[1::2]):
+                switch.ofctl("add-flow", "br0",
+                             f"in_port={source},actions=output:{sink}")
             with Unixctl(switch) as unixctl:
                 wait_for("packets at p1", lambda: count()[0], 10,
                          switch.log)
                 yield count
             self._check_length(switch, length)
 
-    def _add_idle(self, lab, switch):
-        """Adds what the PMD thread polls in vain."""
+    def _add_guest(self, lab, switch, mtu):
+        """Adds what else there is beside the two ports."""
 
     @staticmethod
     def _check_length(switch, length):
-        """Raises LabError unless the flow's packets have that length.
+        """Raises LabError unless a flow's packets have that length.
 
         OVS reads a datapath flow's packets and bytes one after the other
         while its PMD thread counts on, so they differ by some packets.
@@ -348,9 +353,8 @@ class Forwarding(Part):
             self.title,
             f"net_null0 to net_null1 over one flow, {self.beside}with "
             f"{self.memory}; "
-            "million packets per second of a PMD thread's CPU time.  Both "
-            "switches run at once, their PMD threads on one CPU, for "
-            f"{results['slices']} slices of {results['seconds']} s; the ratio "
+            f"million packets per second of a PMD thread's CPU time.  "
+            f"{self.at_once}{results['slices']} slices of {results['seconds']} s; the ratio "
             "of a run is the median of its slices'.  Medians of "
             f"{how_many_runs(about)} (smallest to largest).  Frames are "
             "counted with their 4 bytes of FCS, which net_null and OVS leave "
@@ -376,27 +380,52 @@ class ForwardingIdle(Forwarding):
     title = "Forwarding beside idle vhost queues"
     beside = (f"beside {IDLE_PORTS * IDLE_QUEUES} queues of a guest that "
               "sends nothing, ")
+    guest_args = ["--interactive"]
 
     @staticmethod
     def _frames(bench):
-        return QUICK_FRAMES[:1]
+        return QUICK_FRAMES[:1] if bench.quick else IDLE_FRAMES
 
     def measure(self, bench):
         need(TESTPMD)
         return super().measure(bench)
 
-    def _add_idle(self, lab, switch):
+    def _add_guest(self, lab, switch, mtu):
         paths = [lab.path(f"v{number}") for number in range(IDLE_PORTS)]
-        Guest(lab, paths, mtu=1500, memory_mib=512, name="idle",
+        Guest(lab, paths, mtu=mtu, memory_mib=512,
               vdev=f"queues={IDLE_QUEUES}", args=[
                   f"--rxq={IDLE_QUEUES}", f"--txq={IDLE_QUEUES}",
-                  "--total-num-mbufs=24576", "--interactive"])
+                  "--total-num-mbufs=24576", *self.guest_args])
         for number, path in enumerate(paths):
             switch.add_vhost("br0", f"v{number}", path)
-            switch.wait(f"v{number}", "link_state=up")
+            switch.vsctl("set", "Interface", f"v{number}",
+                         f"mtu_request={mtu}")
+            switch.wait(f"v{number}", "link_state=up", f"mtu={mtu}")
         wait_for("the guest's queues", lambda: switch.appctl(
             "dpif-netdev/pmd-rxq-show").stdout.count("port: v")
             == IDLE_PORTS * IDLE_QUEUES, 10, switch.log)
+
+
+class ThroughGuest(ForwardingIdle):
+    """Packets go to a guest and come back, by one of its queues."""
+
+    key = "pvp"
+    title = "Through a guest (PVP), beside idle vhost queues"
+    beside = ("by way of a guest, testpmd with net_virtio_user, which has "
+              f"{IDLE_PORTS * IDLE_QUEUES} queues and sends by one, ")
+    guest_args = []
+    way = ("p0", "v0", "v1", "p1")
+    at_once = "The switches run one after the other, for "
+
+    def plan(self, bench):
+        steps, seconds = super().plan(bench)
+        return steps, seconds * len(bench.builds)
+
+    def _rates(self, bench, builds, frame):
+        rates = {}
+        for build in builds:
+            rates.update(super()._rates(bench, [build], frame))
+        return rates
 
 
 class ForwardingHuge(Forwarding):
