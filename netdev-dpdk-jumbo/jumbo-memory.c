@@ -42,8 +42,8 @@
  * for this number of mbufs. */
 #define MIN_CHUNK 64
 
-/* Mbufs that are put into a pool at a time. */
-#define N_STAGED 512
+/* Mbufs that are put into a pool at a time, which takes some microseconds. */
+#define N_STAGED 4096
 
 /* Memory for mbufs that a pool doesn't have yet. */
 struct chunk {
@@ -321,6 +321,7 @@ chunk_cancel(struct rte_mempool *mp, const struct chunk *chunk)
 struct stage {
     void *mbufs[N_STAGED];
     unsigned int n;
+    bool in_use;                /* Others use the pool. */
 };
 
 /* Puts what is staged into the ring of 'mp'.  A thread that loses its CPU on
@@ -330,7 +331,9 @@ static void
 flush(struct rte_mempool *mp, struct stage *stage)
 {
     if (stage->n) {
-        sched_yield();
+        if (stage->in_use) {
+            sched_yield();
+        }
         rte_mempool_ops_enqueue_bulk(mp, stage->mbufs, stage->n);
         stage->n = 0;
     }
@@ -375,12 +378,13 @@ make_mbufs(struct rte_mempool *mp, char *start, rte_iova_t iova, size_t len,
     return i;
 }
 
-/* Fills the memory of 'chunk', which 'mp' already has, with mbufs. */
+/* Fills the memory of 'chunk', which 'mp' already has, with mbufs, by way of
+ * 'stage', which is empty. */
 static void
-chunk_populate(struct rte_mempool *mp, const struct chunk *chunk)
+chunk_populate(struct rte_mempool *mp, const struct chunk *chunk,
+               struct stage *stage)
 {
     size_t page = rte_mem_virt2memseg_list(chunk->memory)->page_sz;
-    struct stage stage = { .n = 0 };
     uint32_t n = 0;
     size_t len;
 
@@ -395,9 +399,9 @@ chunk_populate(struct rte_mempool *mp, const struct chunk *chunk)
                && rte_mem_virt2iova(start + len) == iova + len) {
             len = MIN(len + page, chunk->size - off);
         }
-        n += make_mbufs(mp, start, iova, len, chunk->n - n, &stage);
+        n += make_mbufs(mp, start, iova, len, chunk->n - n, stage);
     }
-    flush(mp, &stage);
+    flush(mp, stage);
 }
 
 /* Gives 'mp', which jumbo_memory_create_empty() returned, up to 'n' more mbufs
@@ -408,6 +412,7 @@ jumbo_memory_add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
 {
     struct ovs_list chunks = OVS_LIST_INITIALIZER(&chunks);
     uint32_t before = mp->populated_size;
+    struct stage stage = { .n = 0, .in_use = before > 0 };
     uint32_t piece = n;
     uint32_t reserved = 0;
     struct chunk *chunk;
@@ -425,7 +430,7 @@ jumbo_memory_add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
     }
     LIST_FOR_EACH_POP (chunk, node, &chunks) {
         if (reserved >= at_least) {
-            chunk_populate(mp, chunk);
+            chunk_populate(mp, chunk, &stage);
         } else {
             chunk_cancel(mp, chunk);
         }
