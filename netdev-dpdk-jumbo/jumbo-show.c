@@ -115,6 +115,19 @@ put_pools(struct ds *s, const struct jumbo_pools_info *info, bool plan)
 
 /* JSON. */
 
+/* A term has the name of the text, "rx-rings", in the style of all keys,
+ * "rx_rings". */
+static void
+put_term(struct json *demand, const char *name, uint64_t n_mbufs)
+{
+    char *key = xstrdup(name);
+
+    for (char *c = key; *c; c++) {
+        *c = *c == '-' ? '_' : *c;
+    }
+    json_object_put_nocopy(demand, key, json_integer_create(n_mbufs));
+}
+
 static struct json *
 pool_to_json(const struct jumbo_pool_info *info)
 {
@@ -123,8 +136,7 @@ pool_to_json(const struct jumbo_pool_info *info)
     struct json *ports = json_array_create_empty();
 
     for (int i = 0; i < JUMBO_DEMAND_N_TERMS; i++) {
-        json_object_put(demand, jumbo_demand_term_name(i),
-                        json_integer_create(info->demand.terms[i]));
+        put_term(demand, jumbo_demand_term_name(i), info->demand.terms[i]);
     }
     json_object_put(demand, "total", json_integer_create(info->demand.total));
     for (size_t i = 0; i < info->ports.n; i++) {
