@@ -108,10 +108,20 @@ tests_of() {
         }' | xargs
 }
 
+# again SUITE COMMAND...: COMMAND runs the failed tests of an autotest suite again,
+# which removes their logs: keeps the first ones in SUITE.first.
+again() {
+    rm -rf "$1.first"
+    mv "$1.dir" "$1.first" || :
+    "${@:2}"
+}
+
 # run_units BUILD TESTSUITE REGEX: runs these tests of "make check", and once
 # more those that fail.  They wait more than they compute.
 run_units() {
-    make -j"$(nproc)" -C "$1" check RECHECK=yes TESTSUITEFLAGS="-j$((4 * $(nproc))) $(tests_of "$@")"
+    local make=(make -j"$(nproc)" -C "$1" check) jobs=-j$((4 * $(nproc)))
+    "${make[@]}" TESTSUITEFLAGS="$jobs $(tests_of "$@")" ||
+        again "$1/tests/testsuite" "${make[@]}" TESTSUITEFLAGS="$jobs --recheck"
 }
 
 # run_dpdk BUILD TESTSUITE REGEX: the same for tests on DPDK ports.  Not as
@@ -121,7 +131,7 @@ run_dpdk() {
     numbers=$(tests_of "$@")
     [ "$numbers" ] || return 0
     set -- sh "$script" -C "$build/tests" AUTOTEST_PATH=utilities:vswitchd:ovsdb:vtep:tests
-    "$@" -j3 $numbers || "$@" --recheck
+    "$@" -j3 $numbers || again "$build/tests/$(basename "$script")" "$@" --recheck
 }
 
 # id_of: changes whenever one of the files does whose names it reads.
