@@ -74,10 +74,10 @@ fi
 packages() {
     sed '/^#/d;s/  */ /g' build-aux/packages | cut -d' ' -f"${1:-1}" | grep -v '^-'
 }
-# missing: the packages that aren't installed.
+# missing: the packages that the command needs and that aren't installed.
 missing() {
     LC_ALL=C comm -13 <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' | sed -n 's/^.i *//p' | LC_ALL=C sort -u) \
-                      <(packages | LC_ALL=C sort) | paste -sd' '
+                      <({ packages; [ "$command" != deb ] || echo debootstrap; } | LC_ALL=C sort) | paste -sd' '
 }
 install() {
     apt-get install -y --no-install-recommends "$@" || {
@@ -98,6 +98,13 @@ case $family in
       echo "  ./boot.sh && ./configure --with-ovs=DIR && make"; } >&2
     exit 1 ;;
 esac
+case $command in
+demo | bench) root_for="network namespaces" ;;
+deb) root_for="debootstrap and chroot" ;;
+*) root_for= ;;
+esac
+[ ! "$root_for" ] || [ "$(id -u)" = 0 ] ||
+    die "$command needs root, for $root_for: sudo ./boot.sh $command"
 missing=$(missing)
 if [ "$missing" ]; then
     [ "$(id -u)" = 0 ] || die "these packages are missing: $missing
@@ -106,13 +113,6 @@ Install them (as root), then run this again:
     export DEBIAN_FRONTEND=noninteractive
     logged "installing $missing" "$top/_build/packages.log" install $missing
 fi
-case $command in
-demo | bench) root_for="network namespaces" ;;
-deb) root_for="debootstrap and chroot" ;;
-*) root_for= ;;
-esac
-[ ! "$root_for" ] || [ "$(id -u)" = 0 ] ||
-    die "$command needs root, for $root_for: sudo ./boot.sh $command"
 [ "$command" != check ] || [ "$(id -u)" = 0 ] ||
     echo "boot.sh: not root: the tests that need network namespaces will be skipped" >&2
 
