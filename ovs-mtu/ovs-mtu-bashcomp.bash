@@ -12,7 +12,8 @@ _ovs_mtu () {
     ,*) words="show check probe --help --version" ;;
     show,-*) words="--db= --format= --timeout=" ;;
     check,-*) words="--db= --format= --timeout= --since= --watch=" ;;
-    probe,-*) words="--db= --format= --timeout= --size= --packets= --seconds= --via=" ;;
+    probe,-*) words="--db= --format= --timeout= --size= --packets="
+              words+=" --seconds= --via=" ;;
     probe,*) words= ;;
     *) words=$(ovs-vsctl --no-wait list-br 2>/dev/null) ;;
     esac
