@@ -133,7 +133,8 @@ memory_size(const struct layout *l, int memory_node)
 static size_t
 ovs_pool_size(const struct layout *l, int numa_id, int buffer_size, uint64_t n)
 {
-    return l->in->mbufs_size(numa_id, buffer_size, n) + JUMBO_POOL_OVERHEAD;
+    return (l->in->mbufs_size(numa_id, buffer_size, false, n)
+            + JUMBO_POOL_OVERHEAD);
 }
 
 /* Returns the index of the pool that a port with 'needs' and 'id' has by Open
@@ -173,7 +174,7 @@ add_ovs_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
         if (ovs_pool_size(l, needs->numa_id, needs->ovs_buffer_size, n)
             <= left) {
             pool->size = l->in->mbufs_size(needs->numa_id,
-                                           needs->ovs_buffer_size, n);
+                                           needs->ovs_buffer_size, false, n);
             break;
         }
     }
@@ -212,10 +213,11 @@ add_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
 }
 
 /* Returns the most mbufs with buffers of 'buffer_size' on 'numa_id' that take
- * no more than 'size' bytes, by 'mbufs_size'. */
+ * no more than 'size' bytes, by 'mbufs_size', in a pool that 'grows_in_place'
+ * or in an ordinary one. */
 uint64_t
-jumbo_mbufs_in(size_t (*mbufs_size)(int numa_id, int buffer_size, uint64_t n),
-               int numa_id, int buffer_size, size_t size)
+jumbo_mbufs_in(jumbo_mbufs_size_func *mbufs_size, int numa_id,
+               int buffer_size, bool grows_in_place, size_t size)
 {
     uint64_t low = 0;
     uint64_t high = size / buffer_size + 1;
@@ -223,7 +225,7 @@ jumbo_mbufs_in(size_t (*mbufs_size)(int numa_id, int buffer_size, uint64_t n),
     while (high - low > 1) {
         uint64_t n = (low + high) / 2;
 
-        if (mbufs_size(numa_id, buffer_size, n) <= size) {
+        if (mbufs_size(numa_id, buffer_size, grows_in_place, n) <= size) {
             low = n;
         } else {
             high = n;
@@ -260,6 +262,7 @@ left_memory(const struct layout *l, const struct jumbo_layout_pool *pool)
             left -= MIN(left, JUMBO_POOL_OVERHEAD
                               + l->in->mbufs_size(l->pools[i].key.numa_id,
                                                   l->pools[i].key.buffer_size,
+                                                  l->pools[i].grows_in_place,
                                                   l->pools[i].new_size));
         }
     }
@@ -269,6 +272,7 @@ left_memory(const struct layout *l, const struct jumbo_layout_pool *pool)
         in.rx_descs = in.rx_filled = JUMBO_DEFAULT_DESCS;
         left -= MIN(left, JUMBO_POOL_OVERHEAD
                           + l->in->mbufs_size(pool->key.numa_id, buffer_size,
+                                              pool->grows_in_place,
                                               jumbo_demand_to_start(&in)));
     }
     return left;
@@ -287,7 +291,7 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
     /* Nor do they where the mbufs don't fill their rings.  What they have here
      * isn't more than nothing. */
     pool->limit = jumbo_mbufs_in(l->in->mbufs_size, pool->key.numa_id,
-                                 pool->key.buffer_size,
+                                 pool->key.buffer_size, pool->grows_in_place,
                                  ovs_up ? ovs_size : left_memory(l, pool));
     if (!ovs_up || pool->limit <= in->rx_filled) {
         pool->limit = MAX(pool->limit, to_start);

@@ -85,6 +85,11 @@ struct jumbo_layout_port {
     const void *id;             /* Another one for each port. */
 };
 
+/* Returns the bytes of 'n' mbufs with buffers of 'buffer_size' on 'numa_id', in
+ * a pool that 'grows_in_place' or in an ordinary one. */
+typedef size_t jumbo_mbufs_size_func(int numa_id, int buffer_size,
+                                     bool grows_in_place, uint64_t n);
+
 struct jumbo_layout_input {
     const struct jumbo_layout_port *ports; /* In the order in which they came,
                                             * which matters for what Open
@@ -94,9 +99,7 @@ struct jumbo_layout_input {
     bool can_grow;              /* There can be pools that grow in place. */
     struct jumbo_demand_input demand; /* What isn't about ports. */
 
-    /* Returns the bytes of 'n' mbufs with buffers of 'buffer_size' on
-     * 'numa_id'. */
-    size_t (*mbufs_size)(int numa_id, int buffer_size, uint64_t n);
+    jumbo_mbufs_size_func *mbufs_size;
 
     /* Returns the node whose memory these take. */
     int (*memory_node)(int numa_id);
@@ -136,9 +139,8 @@ struct jumbo_layout_pool {
 
 size_t jumbo_layout(const struct jumbo_layout_input *,
                     struct jumbo_layout_pool **);
-uint64_t jumbo_mbufs_in(size_t (*mbufs_size)(int numa_id, int buffer_size,
-                                             uint64_t n),
-                        int numa_id, int buffer_size, size_t size);
+uint64_t jumbo_mbufs_in(jumbo_mbufs_size_func *, int numa_id, int buffer_size,
+                        bool grows_in_place, size_t size);
 const struct jumbo_layout_pool *jumbo_layout_find(
     const struct jumbo_layout_pool *, size_t n, const struct jumbo_pool_key *);
 

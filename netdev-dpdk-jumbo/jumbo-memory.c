@@ -64,25 +64,30 @@ mbuf_size(int buffer_size)
                     + buffer_size, RTE_CACHE_LINE_SIZE);
 }
 
-/* Returns the size of the pages that 'mp' must heed, or 0 if there are none.
- * Elements that are smaller than a page don't cross its end.  Larger ones do,
- * which costs nothing unless they need physical addresses. */
+/* Returns the size of the pages whose ends no mbuf of 'mp' may cross, or 0 if
+ * there are none.  Where devices use virtual addresses, as they do without
+ * hugepages, the bytes of an mbuf are next to each other anyhow.  DPDK heeds
+ * 4 kB pages nevertheless, if an mbuf is smaller, but a pool that
+ * 'grows_in_place' doesn't: one mbuf in each takes more memory, and all have
+ * the same places in the CPU's first cache then. */
 static size_t
-page_size(struct rte_mempool *mp)
+page_size(struct rte_mempool *mp, bool grows_in_place)
 {
     size_t element = mp->header_size + mp->elt_size + mp->trailer_size;
     size_t page;
 
     return (rte_mempool_get_page_size(mp, &page)
-            || (element > page && rte_eal_iova_mode() == RTE_IOVA_VA))
+            || ((grows_in_place || element > page)
+                && rte_eal_iova_mode() == RTE_IOVA_VA))
            ? 0 : page;
 }
 
 /* Returns the bytes that 'n' mbufs of 'mp' take. */
 static size_t
-chunk_size(struct rte_mempool *mp, uint32_t n, size_t *align)
+chunk_size(struct rte_mempool *mp, bool grows_in_place, uint32_t n,
+           size_t *align)
 {
-    size_t page = page_size(mp);
+    size_t page = page_size(mp, grows_in_place);
     size_t min_chunk;
 
     return rte_mempool_op_calc_mem_size_default(
@@ -90,9 +95,10 @@ chunk_size(struct rte_mempool *mp, uint32_t n, size_t *align)
 }
 
 /* Returns the bytes that 'n' mbufs with buffers of 'buffer_size' take in the
- * memory for 'numa_id'. */
+ * memory for 'numa_id', in a pool that 'grows_in_place' or in an ordinary
+ * one. */
 size_t
-jumbo_mbufs_size(int numa_id, int buffer_size, uint64_t n)
+jumbo_mbufs_size(int numa_id, int buffer_size, bool grows_in_place, uint64_t n)
 {
     struct rte_mempool mp = { .socket_id = numa_id };
     struct rte_mempool_objsz size;
@@ -102,7 +108,7 @@ jumbo_mbufs_size(int numa_id, int buffer_size, uint64_t n)
     mp.header_size = size.header_size;
     mp.elt_size = size.elt_size;
     mp.trailer_size = size.trailer_size;
-    return n ? chunk_size(&mp, n, &align) : 0;
+    return n ? chunk_size(&mp, grows_in_place, n, &align) : 0;
 }
 
 /* Returns the bytes of memory that 'mp' has for mbufs. */
@@ -274,7 +280,7 @@ static struct chunk *
 chunk_reserve(struct rte_mempool *mp, uint32_t n)
 {
     size_t align;
-    size_t size = chunk_size(mp, n, &align);
+    size_t size = chunk_size(mp, true, n, &align);
     /* Not a memzone: there are too few of these, altogether. */
     char *memory = rte_malloc_socket("ovs-mbufs", size, align, mp->socket_id);
     struct chunk *chunk;
@@ -348,7 +354,7 @@ make_mbufs(struct rte_mempool *mp, char *start, rte_iova_t iova, size_t len,
            uint32_t n, struct stage *stage)
 {
     size_t element = mp->header_size + mp->elt_size + mp->trailer_size;
-    size_t page = page_size(mp);
+    size_t page = page_size(mp, true);
     size_t off = 0;
     uint32_t i;
 

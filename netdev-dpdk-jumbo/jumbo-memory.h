@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "jumbo-layout.h"
 #include "ovs-thread.h"
 
 struct rte_mempool;
@@ -42,7 +43,7 @@ struct rte_mempool *jumbo_memory_create_empty(const char *name, int numa_id,
                                               uint32_t capacity);
 uint32_t jumbo_memory_add(struct rte_mempool *, uint32_t n, uint32_t at_least);
 
-size_t jumbo_mbufs_size(int numa_id, int buffer_size, uint64_t n);
+jumbo_mbufs_size_func jumbo_mbufs_size;
 size_t jumbo_memory_size(const struct rte_mempool *);
 size_t jumbo_memory_overhead(const struct rte_mempool *);
 unsigned int jumbo_memory_avail(const struct rte_mempool *);

@@ -248,7 +248,8 @@ missing_mbufs(const struct jumbo_pool *pool,
 static size_t
 size_of(const struct jumbo_layout_pool *wanted, uint64_t n)
 {
-    return jumbo_mbufs_size(wanted->key.numa_id, wanted->key.buffer_size, n);
+    return jumbo_mbufs_size(wanted->key.numa_id, wanted->key.buffer_size,
+                            wanted->grows_in_place, n);
 }
 
 /* Returns the bytes on 'memory_node' of the least that pools of 'layout' are
@@ -510,7 +511,8 @@ grow_one(const struct jumbo_layout_pool *wanted,
     left -= MIN(left, overhead);
     if (size_of(wanted, n) > left) {
         n = jumbo_mbufs_in(jumbo_mbufs_size, wanted->key.numa_id,
-                           wanted->key.buffer_size, left);
+                           wanted->key.buffer_size, wanted->grows_in_place,
+                           left);
     }
 
     /* Don't try in vain: DPDK clears what is given back to it. */

@@ -36,14 +36,17 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 #define VHOST_INTERVAL 256
 BUILD_ASSERT_DECL(VHOST_INTERVAL * NETDEV_MAX_BURST < 1 << 15);
 
-/* See jumbo_rx_drop_oversized().
+/* Deletes the packets of 'batch', which the port 'name' has received, that are
+ * longer than 'max_len', UINT32_MAX if any length will do, or don't fit in one
+ * buffer, and returns their number.  Packets that are to be segmented may have
+ * any length.
  *
  * A driver may use less than all of a buffer, and the next one for the rest:
  * net_e1000_em fills 8192 bytes of one of 10240 (em_rctl_bsize()).  What is
  * left of the first then takes the rest. */
 int
-jumbo_rx_drop_oversized__(struct dp_packet_batch *batch, uint32_t max_len,
-                          const char *name)
+jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
+                        const char *name)
 {
     const size_t n_rx = dp_packet_batch_size(batch);
     struct dp_packet *packet;

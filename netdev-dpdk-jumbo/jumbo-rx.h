@@ -30,28 +30,8 @@
 #include "openvswitch/compiler.h"
 #include "util.h"
 
-int jumbo_rx_drop_oversized__(struct dp_packet_batch *, uint32_t max_len,
-                              const char *name);
-
-/* Deletes the packets of 'batch', which the port 'name' has received, that are
- * longer than 'max_len', UINT32_MAX if any length will do, or don't fit in one
- * buffer, and returns their number.  Packets that are to be segmented may have
- * any length. */
-static inline int
-jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
-                        const char *name)
-{
-    struct dp_packet *packet;
-    uint32_t len = 0;
-    uint16_t nb_segs = 1;
-
-    DP_PACKET_BATCH_FOR_EACH (i, packet, batch) {
-        len = MAX(len, packet->mbuf.pkt_len);
-        nb_segs |= packet->mbuf.nb_segs;
-    }
-    return (OVS_LIKELY(len <= max_len && nb_segs == 1)
-            ? 0 : jumbo_rx_drop_oversized__(batch, max_len, name));
-}
+int jumbo_rx_drop_oversized(struct dp_packet_batch *, uint32_t max_len,
+                            const char *name);
 
 /* A receive queue of a vhost port, which the vhost library drops packets of
  * that don't fit in a buffer, without telling.  Zeros at first. */

@@ -32,10 +32,15 @@
 /* The bytes of an mbuf besides its buffer, on x86_64. */
 #define MBUF_OVERHEAD 960
 
+static bool has_hugepages = true;
+
 static size_t
-mbufs_size(int numa_id OVS_UNUSED, int buffer_size, uint64_t n)
+mbufs_size(int numa_id OVS_UNUSED, int buffer_size, bool grows_in_place,
+           uint64_t n)
 {
-    return n * (buffer_size + MBUF_OVERHEAD);
+    size_t size = buffer_size + MBUF_OVERHEAD;
+
+    return n * (has_hugepages || grows_in_place ? size : ROUND_UP(size, 4096));
 }
 
 static int
@@ -90,7 +95,7 @@ ovs_size(const struct config *c, bool up[])
             pools[j].numa_id = needs->numa_id;
             pools[j].size = 0;
             do {
-                size_t size = n_mbufs * (frame_size + MBUF_OVERHEAD);
+                size_t size = mbufs_size(0, frame_size, false, n_mbufs);
 
                 if (used[needs->numa_id] + size + (4 << 20)
                     <= c->memory_sizes[needs->numa_id]) {
@@ -222,6 +227,7 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
         size_t theirs, ours = 0, least = 0;
         size_t n;
 
+        has_hugepages = random_range(2);
         random_config(c, memory);
         theirs = ovs_size(c, up);
         n = jumbo_layout(&c->in, &pools);
@@ -232,7 +238,7 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
             const struct jumbo_layout_pool *pool = &pools[j];
             uint64_t filled = rx_filled(c, pools, n, pool);
             size_t size = mbufs_size(0, pool->key.buffer_size,
-                                     pool->new_size);
+                                     pool->grows_in_place, pool->new_size);
 
             ovs_assert(pool->minimum <= pool->target);
             ovs_assert(pool->target <= pool->demand.total);
@@ -243,7 +249,8 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
             n_limited += pool->target < pool->demand.total;
             ours += size;
             sizes[pool->key.numa_id] += size;
-            least += mbufs_size(0, pool->key.buffer_size, pool->minimum);
+            least += mbufs_size(0, pool->key.buffer_size,
+                                pool->grows_in_place, pool->minimum);
 
             /* Its own formulas don't fill the rings, or there is too little
              * memory for them. */
@@ -304,7 +311,7 @@ print_layout(const char *title, int n_ports, int mtu, bool per_port,
     n = jumbo_layout(&c->in, &pools);
     for (size_t i = 0; i < n; i++) {
         ours += mbufs_size(0, pools[i].key.buffer_size,
-                           pools[i].new_size);
+                           pools[i].grows_in_place, pools[i].new_size);
     }
     printf("%s: demand %"PRIu64", limit %"PRIu64", %.0f MB of %.0f MB\n",
            title, pools[0].demand.total, pools[0].limit, ours / 1e6,
