@@ -29,7 +29,8 @@ struct ovs_pool {
     const void *owner;
     size_t layout_pool;         /* Index of the pool that serves its ports but
                                  * those that start once, or SIZE_MAX. */
-    size_t size;                /* Of its mbufs. */
+    uint64_t n_mbufs;           /* 0 if there is too little memory for it. */
+    size_t size;                /* Of these. */
     unsigned int n_shares;      /* Pools that share it: one for each port that
                                  * starts once, and one for all others. */
 };
@@ -173,6 +174,7 @@ add_ovs_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
     for (uint64_t n = needs->ovs_mbufs; n >= JUMBO_OVS_MIN_MBUFS; n /= 2) {
         if (ovs_pool_size(l, needs->numa_id, needs->ovs_buffer_size, n)
             <= left) {
+            pool->n_mbufs = n;
             pool->size = l->in->mbufs_size(needs->numa_id,
                                            needs->ovs_buffer_size, false, n);
             break;
@@ -384,8 +386,11 @@ jumbo_layout(const struct jumbo_layout_input *in,
 
             if (ovs->layout_pool == i
                 || (l.pools[i].key.starts_once && l.drafts[i].ovs_pool == j)) {
-                ovs_size += ovs->size / ovs->n_shares;
-                ovs_up = ovs_up || ovs->size;
+                /* Not 'size': what packing saves isn't for more mbufs. */
+                ovs_size += in->mbufs_size(ovs->numa_id, ovs->buffer_size,
+                                           l.pools[i].grows_in_place,
+                                           ovs->n_mbufs) / ovs->n_shares;
+                ovs_up = ovs_up || ovs->n_mbufs;
             }
         }
         if (ovs_up) {

@@ -938,13 +938,7 @@ test_limit(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct rte_mempool *mp = NULL;
 
     start_dpdk(400);
-
-    /* As many of an ordinary pool's as take what JUMBO_OVS_MAX_MBUFS take in
-     * this one: a power of 2, which a ring of that size doesn't hold. */
-    needs.ovs_mbufs = jumbo_mbufs_in(
-        jumbo_mbufs_size, 0, needs.buffer_size, false,
-        jumbo_mbufs_size(0, needs.buffer_size, true, JUMBO_OVS_MAX_MBUFS + 1)
-        - 1);
+    needs.ovs_mbufs = JUMBO_OVS_MAX_MBUFS;
     for (int i = 0; i < ARRAY_SIZE(ports); i++) {
         struct rte_mempool *old = mp;
 
