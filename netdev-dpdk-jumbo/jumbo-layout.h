@@ -85,8 +85,8 @@ struct jumbo_layout_port {
     const void *id;             /* Another one for each port. */
 };
 
-/* Returns the bytes of 'n' mbufs with buffers of 'buffer_size' on 'numa_id', in
- * a pool that 'grows_in_place' or in an ordinary one. */
+/* Returns the bytes of 'n' mbufs with buffers of 'buffer_size' on 'numa_id',
+ * in a pool that 'grows_in_place' or in an ordinary one. */
 typedef size_t jumbo_mbufs_size_func(int numa_id, int buffer_size,
                                      bool grows_in_place, uint64_t n);
 
