@@ -30,7 +30,6 @@ struct ovs_pool {
     size_t layout_pool;         /* Index of the pool that serves its ports but
                                  * those that start once, or SIZE_MAX. */
     uint64_t n_mbufs;           /* 0 if there is too little memory for it. */
-    size_t size;                /* Of these. */
     unsigned int n_shares;      /* Pools that share it: one for each port that
                                  * starts once, and one for all others. */
 };
@@ -138,6 +137,16 @@ ovs_pool_size(const struct layout *l, int numa_id, int buffer_size, uint64_t n)
             + JUMBO_POOL_OVERHEAD);
 }
 
+/* Returns the bytes of the mbufs of 'pool', as they would be in a pool that
+ * 'grows_in_place' or as they are in Open vSwitch's own. */
+static size_t
+ovs_mbufs_size(const struct layout *l, const struct ovs_pool *pool,
+               bool grows_in_place)
+{
+    return l->in->mbufs_size(pool->numa_id, pool->buffer_size, grows_in_place,
+                             pool->n_mbufs);
+}
+
 /* Returns the index of the pool that a port with 'needs' and 'id' has by Open
  * vSwitch's own formulas.  Adds it if need be. */
 static size_t
@@ -155,7 +164,7 @@ add_ovs_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
             return i;
         }
         if (l->in->memory_node(pool->numa_id) == node) {
-            left -= MIN(left, pool->size);
+            left -= MIN(left, ovs_mbufs_size(l, pool, false));
         }
     }
 
@@ -175,8 +184,6 @@ add_ovs_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
         if (ovs_pool_size(l, needs->numa_id, needs->ovs_buffer_size, n)
             <= left) {
             pool->n_mbufs = n;
-            pool->size = l->in->mbufs_size(needs->numa_id,
-                                           needs->ovs_buffer_size, false, n);
             break;
         }
     }
@@ -256,7 +263,8 @@ left_memory(const struct layout *l, const struct jumbo_layout_pool *pool)
 
     for (size_t i = 0; i < l->n_ovs; i++) {
         if (l->in->memory_node(l->ovs_pools[i].numa_id) == node) {
-            ovs_left -= MIN(ovs_left, l->ovs_pools[i].size);
+            ovs_left -= MIN(ovs_left,
+                            ovs_mbufs_size(l, &l->ovs_pools[i], false));
         }
     }
     for (size_t i = 0; i < l->n; i++) {
@@ -386,10 +394,10 @@ jumbo_layout(const struct jumbo_layout_input *in,
 
             if (ovs->layout_pool == i
                 || (l.pools[i].key.starts_once && l.drafts[i].ovs_pool == j)) {
-                /* Not 'size': what packing saves isn't for more mbufs. */
-                ovs_size += in->mbufs_size(ovs->numa_id, ovs->buffer_size,
-                                           l.pools[i].grows_in_place,
-                                           ovs->n_mbufs) / ovs->n_shares;
+                /* What packing saves isn't for more mbufs. */
+                ovs_size += (ovs_mbufs_size(&l, ovs,
+                                            l.pools[i].grows_in_place)
+                             / ovs->n_shares);
                 ovs_up = ovs_up || ovs->n_mbufs;
             }
         }
