@@ -71,6 +71,16 @@ static const struct {
     { "net_netvsc", { NULL }, 2 },
 };
 
+/* Drivers whose devices take another MTU while they run, as long as a frame
+ * fits into the buffers that they have: by their sources in DPDK 22.11 and
+ * 25.11, and by test.  There are drivers that restart the device themselves
+ * (vmxnet3_ethdev.c, vmxnet3_dev_mtu_set()), and such that set up their queues
+ * for the MTU that they had (mlx5_rxq.c, mlx5_mprq_prepare()). */
+static const char *const running_drivers[] = {
+    "net_af_packet", "net_e1000_em", "net_e1000_igb", "net_null", "net_tap",
+    "net_tun", "net_virtio", "net_virtio_user",
+};
+
 static unsigned int
 count(const char *s, const char *what)
 {
@@ -138,4 +148,17 @@ jumbo_driver_apply(const char *driver, const char *devargs,
     needs->starts_once = !strcmp(driver, "net_af_xdp");
 
     needs->n_devices = count_devices(driver, devargs);
+}
+
+/* Returns true if devices of 'driver' may be given another MTU while they run,
+ * for which they have the buffers. */
+bool
+jumbo_driver_changes_mtu(const char *driver)
+{
+    for (int i = 0; i < ARRAY_SIZE(running_drivers); i++) {
+        if (!strcmp(driver, running_drivers[i])) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -17,15 +17,19 @@
 #ifndef JUMBO_DRIVER_H
 #define JUMBO_DRIVER_H 1
 
-/* What is known of DPDK's drivers, as far as it matters for the mempools of
- * their ports.  A driver that isn't known gets the ordinary treatment: its
- * rings are taken to be full, and its mempools don't grow while they are used.
+/* What is known of DPDK's drivers, as far as it matters for the mempools and
+ * the MTU of their ports.  A driver that isn't known gets the ordinary
+ * treatment: its rings are taken to be full, its mempools don't grow while
+ * they are used, and its devices are stopped for another MTU.
  *
  * Nothing here depends on DPDK, keeps state or takes locks. */
+
+#include <stdbool.h>
 
 struct jumbo_needs;
 
 void jumbo_driver_apply(const char *driver, const char *devargs,
                         struct jumbo_needs *);
+bool jumbo_driver_changes_mtu(const char *driver);
 
 #endif /* jumbo-driver.h */

@@ -31,6 +31,7 @@
 #include "netdev-provider.h"
 #include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
+#include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "userspace-tso.h"
 #include "util.h"
@@ -54,6 +55,9 @@ struct jumbo_pool {
     bool grows_in_place;            /* It was made for that. */
     struct rte_mempool *mp;
     bool replaced;                  /* By another pool, for the same ports. */
+    unsigned int n_left;            /* Ports that left it while they were
+                                     * polled: threads may still be using
+                                     * it. */
     uint64_t n_mbufs;               /* As its ports' status shows, */
     uint64_t n_missing;             /* and those for which it has no memory. */
     size_t tried;                   /* Free memory, in bytes, that didn't do
@@ -296,6 +300,9 @@ pool_is_needed(const struct jumbo_pool *pool)
 {
     const struct jumbo_port *port;
 
+    if (pool->n_left) {
+        return true;
+    }
     LIST_FOR_EACH (port, node, &all_ports) {
         if (port->pool == pool || port->next_pool == pool
             || needs_pool(&port->now, port, pool)
@@ -730,6 +737,30 @@ jumbo_port_commit(struct jumbo_port *port)
     port->now = port->next;
     port->pool = port->next_pool;
     ovs_mutex_unlock(&mutex);
+}
+
+/* No thread uses 'pool' any more because of a port that left it. */
+static void
+pool_was_left(struct jumbo_pool *pool)
+{
+    ovs_mutex_lock(&mutex);
+    pool->n_left--;
+    ovs_mutex_unlock(&mutex);
+}
+
+/* Like jumbo_port_commit(), while threads go on using 'port', which has the
+ * mempool that it prepared for already.  The one that it had before is kept
+ * until all of them were quiescent. */
+void
+jumbo_port_switch(struct jumbo_port *port)
+{
+    ovs_mutex_lock(&mutex);
+    if (port->pool && port->pool != port->next_pool) {
+        port->pool->n_left++;
+        ovsrcu_postpone(pool_was_left, port->pool);
+    }
+    ovs_mutex_unlock(&mutex);
+    jumbo_port_commit(port);
 }
 
 /* Returns true if 'port' receives into a pool that was replaced, so that it

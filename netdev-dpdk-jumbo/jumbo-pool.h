@@ -110,6 +110,7 @@ int jumbo_port_prepare(struct jumbo_port *, struct netdev *,
                        const struct jumbo_needs *, struct rte_mempool **mpp,
                        char **errorp);
 void jumbo_port_commit(struct jumbo_port *);
+void jumbo_port_switch(struct jumbo_port *);
 bool jumbo_port_must_restart(const struct jumbo_port *);
 void jumbo_port_destroy(struct jumbo_port *);
 

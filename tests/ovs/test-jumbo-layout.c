@@ -350,6 +350,7 @@ test_drivers(struct ovs_cmdl_context *ctx OVS_UNUSED)
         { "net_memif", "role=server,zero-copy=yes" },
         { "net_tap", "" },
         { "net_ice", NULL },
+        { "net_e1000_igb", NULL },
         { "mlx5_pci", "" },
         { "net_vmxnet3", "" },
         { "net_af_xdp", "iface=eth0" },
@@ -364,12 +365,14 @@ test_drivers(struct ovs_cmdl_context *ctx OVS_UNUSED)
         struct jumbo_needs needs = { .n_rxq = 2, .rx_descs = 1024 };
 
         jumbo_driver_apply(tests[i][0], tests[i][1], &needs);
-        printf("%s %s: %s, %"PRIu64" filled, %u devices\n",
+        printf("%s %s: %s, %"PRIu64" filled, %u devices%s\n",
                tests[i][0] ? tests[i][0] : "vhost",
                tests[i][1] ? tests[i][1] : "",
                needs.starts_once ? "starts once"
                : needs.grows_in_place ? "grows in place" : "grows by restart",
-               needs.rx_filled, MAX(needs.n_devices, 1));
+               needs.rx_filled, MAX(needs.n_devices, 1),
+               tests[i][0] && jumbo_driver_changes_mtu(tests[i][0])
+               ? ", MTU while running" : "");
     }
 }
 
