@@ -337,6 +337,11 @@ class Process:
                  lambda: text in self.printed() or not self.check(),
                  seconds, self.log)
 
+    def write(self, text):
+        """Writes to the program's standard input."""
+        self._popen.stdin.write(text.encode())
+        self._popen.stdin.flush()
+
     def kill(self):
         """Ends the program by force."""
         self._popen.kill()
@@ -655,9 +660,7 @@ class Machine(Process):
         self._commands += 1
         mark = f"{self._commands}:{os.urandom(4).hex()}"
         begin = len(self.printed())
-        self._popen.stdin.write(
-            f"{command}; echo \"<$?:{mark}>\"\n".encode())
-        self._popen.stdin.flush()
+        self.write(f"{command}; echo \"<$?:{mark}>\"\n")
         end = re.compile(rf"(.*)<(\d+):{mark}>", re.S)
         found = wait_for(f"'{command}' in the guest",
                          lambda: (end.match(self.printed()[begin:])
@@ -730,17 +733,19 @@ class Vm(Machine):
 
 
 class End:
-    """A namespace with eth0; sends frames there."""
+    """A namespace with a device, eth0; sends frames there."""
+
+    device = "eth0"
 
     def __init__(self, lab, name):
         self.lab = lab
         self.namespace = lab.namespace(name)
 
     def open(self):
-        """Must be called when eth0 is there."""
+        """Must be called when the device is there."""
         with in_namespace(self.namespace):
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-        self._socket.bind(("eth0", 0))
+        self._socket.bind((self.device, 0))
         self.lab.at_end(self._socket.close)
 
     def send(self, frames, gap=0.001, stop=None):
@@ -750,9 +755,12 @@ class End:
         """
         stop = stop or threading.Event()
         for frame in frames:
-            self._socket.send(frame)
+            self._put(frame)
             if stop.wait(gap):
                 break
+
+    def _put(self, frame):
+        self._socket.send(frame)
 
     @contextlib.contextmanager
     def sending(self, frames, gap=0.001):
@@ -824,7 +832,7 @@ class Capture:
     def __init__(self, host, path, which="ip"):
         self.path = path
         self._tcpdump = Process(host.lab, host.namespace, [
-            "tcpdump", "-i", "eth0", "-n", "-Q", "in", "-U", "-Z", "root",
+            "tcpdump", "-i", host.device, "-n", "-Q", "in", "-U", "-Z", "root",
             "--immediate-mode", "-B", "16384", "-w", path, which],
             log=f"{path}.out")
         self._tcpdump.wait_printed("listening on", 10)
