@@ -142,22 +142,35 @@ jumbo_memory_avail(const struct rte_mempool *mp)
 }
 
 /* Mempool operations: those of the ring, but for populating, and for telling
- * threads that there was no mbuf for them. */
+ * how a pool is used. */
 
 #define RING_OPS_NAME "ring_mp_mc"
 #define OPS_NAME "ovs_jumbo"
 
+/* How a pool of these operations, its 'pool_config', is used. */
+struct use {
+    atomic_uint32_t lowest;     /* Mbufs in its ring, since it was asked. */
+    atomic_uint64_t n_failed;   /* Times that a thread got no mbuf. */
+    bool grows_in_place;
+};
+
 /* DPDK's own function that adds an element to a mempool's list. */
 static rte_mempool_populate_obj_cb_t *add_element;
 
-/* DPDK adds memory to a pool, and mbufs to its ring, in one step.  Here it
- * only adds the memory, which may fail and can be undone.  chunk_populate()
- * does the rest. */
+/* DPDK adds memory to a pool, and mbufs to its ring, in one step.  Here, if
+ * the pool grows in place, it only adds the memory, which may fail and can be
+ * undone.  chunk_populate() does the rest. */
 static int
-populate(struct rte_mempool *mp OVS_UNUSED, unsigned int max OVS_UNUSED,
-         void *vaddr OVS_UNUSED, rte_iova_t iova OVS_UNUSED, size_t len,
-         rte_mempool_populate_obj_cb_t *cb, void *aux OVS_UNUSED)
+populate(struct rte_mempool *mp, unsigned int max, void *vaddr,
+         rte_iova_t iova, size_t len, rte_mempool_populate_obj_cb_t *cb,
+         void *aux)
 {
+    const struct use *use = mp->pool_config;
+
+    if (!use->grows_in_place) {
+        return rte_mempool_op_populate_default(mp, max, vaddr, iova, len, cb,
+                                               aux);
+    }
     add_element = cb;
     return len > 0;
 }
@@ -170,17 +183,30 @@ static int
 dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
 {
     int error = ring_dequeue(mp, objs, n);
+    uint32_t n_left = rte_ring_count(mp->pool_data);
+    struct use *use = mp->pool_config;
+    uint32_t lowest;
+
+    atomic_read_relaxed(&use->lowest, &lowest);
+    while (OVS_UNLIKELY(n_left < lowest)
+           && !atomic_compare_exchange_weak_relaxed(&use->lowest, &lowest,
+                                                    n_left)) {
+        continue;
+    }
 
     /* When DPDK can't fill the thread's cache, it tries with less. */
     if (OVS_UNLIKELY(error) && n <= mp->cache_size) {
+        uint64_t orig;
+
+        atomic_add_relaxed(&use->n_failed, 1, &orig);
         *jumbo_memory_failed_get() = mp;
     }
     return error;
 }
 
-/* Returns true if there can be pools that grow in place: DPDK must have room
- * for their operations in its table, and the machine must not want others, as
- * for mempools in hardware. */
+/* Returns true if pools can have these operations, without which they can't
+ * grow in place: DPDK must have room for them in its table, and the machine
+ * must not want others, as for mempools in hardware. */
 bool
 jumbo_memory_can_grow(void)
 {
@@ -218,6 +244,32 @@ private_size(int buffer_size)
            - RTE_PKTMBUF_HEADROOM;
 }
 
+/* Returns a new mempool of these operations without mbufs, or NULL and sets
+ * rte_errno. */
+static struct rte_mempool *
+create(const char *name, int numa_id, int buffer_size, uint32_t capacity,
+       bool grows_in_place)
+{
+    struct rte_pktmbuf_pool_private priv = {
+        .mbuf_data_room_size = buffer_size + RTE_PKTMBUF_HEADROOM,
+        .mbuf_priv_size = private_size(buffer_size),
+    };
+    struct rte_mempool *mp;
+
+    mp = rte_mempool_create_empty(name, capacity, mbuf_size(buffer_size),
+                                  CACHE_SIZE, sizeof priv, numa_id, 0);
+    if (mp) {
+        struct use *use = xmalloc(sizeof *use);
+
+        atomic_init(&use->lowest, UINT32_MAX);
+        atomic_init(&use->n_failed, 0);
+        use->grows_in_place = grows_in_place;
+        rte_mempool_set_ops_byname(mp, OPS_NAME, use);
+        rte_pktmbuf_pool_init(mp, &priv);
+    }
+    return mp;
+}
+
 /* Returns a new ordinary mempool with 'n' mbufs.  Returns NULL and sets
  * rte_errno if that fails. */
 struct rte_mempool *
@@ -225,9 +277,24 @@ jumbo_memory_create(const char *name, int numa_id, int buffer_size, uint32_t n)
 {
     struct rte_mempool *mp;
 
-    mp = rte_pktmbuf_pool_create(name, n, CACHE_SIZE,
-                                 private_size(buffer_size),
-                                 buffer_size + RTE_PKTMBUF_HEADROOM, numa_id);
+    if (jumbo_memory_can_grow()) {
+        int error;
+
+        mp = create(name, numa_id, buffer_size, n, false);
+        error = mp ? rte_mempool_populate_default(mp) : 0;
+        if (error < 0) {
+            jumbo_memory_destroy(mp);
+            rte_errno = -error;
+            return NULL;
+        } else if (mp) {
+            rte_mempool_obj_iter(mp, rte_pktmbuf_init, NULL);
+        }
+    } else {
+        mp = rte_pktmbuf_pool_create(name, n, CACHE_SIZE,
+                                     private_size(buffer_size),
+                                     buffer_size + RTE_PKTMBUF_HEADROOM,
+                                     numa_id);
+    }
     if (mp) {
         rte_mempool_obj_iter(mp, init_packet, NULL);
     }
@@ -241,29 +308,68 @@ struct rte_mempool *
 jumbo_memory_create_empty(const char *name, int numa_id, int buffer_size,
                           uint32_t capacity)
 {
-    struct rte_pktmbuf_pool_private priv = {
-        .mbuf_data_room_size = buffer_size + RTE_PKTMBUF_HEADROOM,
-        .mbuf_priv_size = private_size(buffer_size),
-    };
-    struct rte_mempool *mp;
+    struct rte_mempool *mp = create(name, numa_id, buffer_size, capacity,
+                                    true);
     int error;
 
-    mp = rte_mempool_create_empty(name, capacity, mbuf_size(buffer_size),
-                                  CACHE_SIZE, sizeof priv, numa_id, 0);
     if (!mp) {
         return NULL;
     }
-    rte_mempool_set_ops_byname(mp, OPS_NAME, NULL);
-    rte_pktmbuf_pool_init(mp, &priv);
 
     /* This is how to have the ring already now. */
     error = rte_mempool_populate_iova(mp, NULL, RTE_BAD_IOVA, 0, NULL, NULL);
     if (error < 0) {
-        rte_mempool_free(mp);
+        jumbo_memory_destroy(mp);
         rte_errno = -error;
         return NULL;
     }
     return mp;
+}
+
+/* Frees 'mp', whose mbufs must all be back. */
+void
+jumbo_memory_destroy(struct rte_mempool *mp)
+{
+    struct use *use = mp->pool_config;
+
+    rte_mempool_free(mp);
+    free(use);
+}
+
+/* Use. */
+
+/* Returns the lowest number of mbufs of 'mp' that were neither in use nor in a
+ * thread's cache since this was called last.  Where DPDK's own operations are
+ * used, it is how many are not in use now. */
+uint32_t
+jumbo_memory_lowest(struct rte_mempool *mp)
+{
+    struct use *use = mp->pool_config;
+    uint32_t lowest, now;
+
+    if (!use) {
+        return jumbo_memory_avail(mp);
+    }
+    now = rte_ring_count(mp->pool_data);
+    atomic_read_relaxed(&use->lowest, &lowest);
+    while (!atomic_compare_exchange_weak_relaxed(&use->lowest, &lowest, now)) {
+        continue;
+    }
+    return MIN(lowest, now);
+}
+
+/* Returns how often a thread got no mbuf of 'mp'.  Where DPDK's own operations
+ * are used, that isn't known, and 0. */
+uint64_t
+jumbo_memory_n_failed(const struct rte_mempool *mp)
+{
+    struct use *use = mp->pool_config;
+    uint64_t n = 0;
+
+    if (use) {
+        atomic_read_relaxed(&use->n_failed, &n);
+    }
+    return n;
 }
 
 /* Growing. */

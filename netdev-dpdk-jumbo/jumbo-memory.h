@@ -19,8 +19,7 @@
 
 /* Mempools, and the memory that they take.
  *
- * There are two kinds.  An ordinary one, DPDK's own, has all mbufs from the
- * beginning.  One that grows in place gets them later, while ports use it.
+ * There are two kinds.  An ordinary one has all mbufs from the beginning.  One that grows in place gets them later, while ports use it.
  *
  * 'buffer_size' is in bytes, without headroom; all other sizes are in bytes,
  * too.  Functions that change a pool, or create one, must not run at the same
@@ -42,14 +41,17 @@ struct rte_mempool *jumbo_memory_create_empty(const char *name, int numa_id,
                                               int buffer_size,
                                               uint32_t capacity);
 uint32_t jumbo_memory_add(struct rte_mempool *, uint32_t n, uint32_t at_least);
+void jumbo_memory_destroy(struct rte_mempool *);
 
 jumbo_mbufs_size_func jumbo_mbufs_size;
 size_t jumbo_memory_size(const struct rte_mempool *);
 size_t jumbo_memory_overhead(const struct rte_mempool *);
 unsigned int jumbo_memory_avail(const struct rte_mempool *);
 
-/* The pool that had no mbuf for this thread last, or NULL.  Ordinary pools
- * don't tell. */
+uint32_t jumbo_memory_lowest(struct rte_mempool *);
+uint64_t jumbo_memory_n_failed(const struct rte_mempool *);
+
+/* The pool that had no mbuf for this thread last, or NULL. */
 DECLARE_EXTERN_PER_THREAD_DATA(const struct rte_mempool *,
                                jumbo_memory_failed);
 

@@ -62,6 +62,9 @@ struct jumbo_pool {
     uint64_t n_missing;             /* and those for which it has no memory. */
     size_t tried;                   /* Free memory, in bytes, that didn't do
                                      * when it was to get more. */
+    uint32_t lowest;                /* Free mbufs since it has its size, and */
+    bool is_low;                    /* whether the log tells that they are
+                                     * few. */
 };
 
 /* The pools that there are to be, and the ports that they are for. */
@@ -319,7 +322,7 @@ pool_destroy(struct jumbo_pool *pool)
 {
     VLOG_INFO("Freeing mempool \"%s\"", pool->mp->name);
     ovs_list_remove(&pool->node);
-    rte_mempool_free(pool->mp);
+    jumbo_memory_destroy(pool->mp);
     free(pool);
 }
 
@@ -338,6 +341,31 @@ sweep(void)
             && rte_mempool_avail_count(pool->mp) == pool->mp->populated_size) {
             pool_destroy(pool);
         }
+    }
+}
+
+/* To be called when 'pool' has got mbufs: what it had before doesn't count. */
+static void
+forget_lowest(struct jumbo_pool *pool)
+    OVS_REQUIRES(mutex)
+{
+    jumbo_memory_lowest(pool->mp);
+    pool->lowest = UINT32_MAX;
+    pool->is_low = false;
+}
+
+/* Finds out how few mbufs of 'pool' were free, and tells the user if they were
+ * fewer than all threads may take at once. */
+static void
+check_lowest(struct jumbo_pool *pool)
+    OVS_REQUIRES(mutex)
+{
+    pool->lowest = MIN(pool->lowest, jumbo_memory_lowest(pool->mp));
+    if (pool->lowest < JUMBO_BURST * n_threads && !pool->is_low) {
+        pool->is_low = true;
+        VLOG_WARN("Mempool \"%s\" had only %"PRIu32" of its %"PRIu64" mbufs "
+                  "free; without any, packets are dropped",
+                  pool->mp->name, pool->lowest, mbufs_of(pool));
     }
 }
 
@@ -362,7 +390,7 @@ create_mempool(const struct jumbo_layout_pool *wanted, uint64_t n,
                                        ROUND_UP_POW2(ring) - 1);
         if (mp && (!jumbo_memory_add(mp, n, at_least)
                    || mp->populated_size < at_least)) {
-            rte_mempool_free(mp);
+            jumbo_memory_destroy(mp);
             rte_errno = ENOMEM;
             mp = NULL;
         }
@@ -396,6 +424,7 @@ pool_create(const struct jumbo_layout_pool *wanted, uint64_t n,
     pool->key = wanted->key;
     pool->grows_in_place = wanted->grows_in_place;
     pool->mp = mp;
+    pool->lowest = UINT32_MAX;
     ovs_list_push_back(&all_pools, &pool->node);
     return pool;
 }
@@ -429,6 +458,7 @@ pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
         }
     }
     if (mbufs_of(pool) != has) {
+        forget_lowest(pool);
         VLOG_INFO("Mempool \"%s\" has %"PRIu64" mbufs now", pool->mp->name,
                   mbufs_of(pool));
     }
@@ -739,6 +769,18 @@ jumbo_port_commit(struct jumbo_port *port)
     ovs_mutex_unlock(&mutex);
 }
 
+/* To be called when 'port' goes on as it is, whatever it prepared for. */
+void
+jumbo_port_keep(struct jumbo_port *port)
+{
+    ovs_mutex_lock(&mutex);
+    if (port->pool) {
+        port->next = port->now;
+        port->next_pool = port->pool;
+    }
+    ovs_mutex_unlock(&mutex);
+}
+
 /* No thread uses 'pool' any more because of a port that left it. */
 static void
 pool_was_left(struct jumbo_pool *pool)
@@ -792,13 +834,19 @@ jumbo_port_destroy(struct jumbo_port *port)
 /* What isn't about one port. */
 
 /* To be called from time to time.  Frees the pools that aren't used any more:
- * when one goes out of use, some of its mbufs are still on their way.
- * Completes those that are short of memory if there is some now. */
+ * when one goes out of use, some of its mbufs are still on their way.  Looks
+ * how few mbufs of the others were free.  Completes those that are short of
+ * memory if there is some now. */
 void
 jumbo_pools_run(void)
 {
+    struct jumbo_pool *pool;
+
     ovs_mutex_lock(&mutex);
     sweep();
+    LIST_FOR_EACH (pool, node, &all_pools) {
+        check_lowest(pool);
+    }
     atomic_read_relaxed(&frags_in_use, &frags_count);
     grow();
     restart_ports();
@@ -917,6 +965,8 @@ get_info(const struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
         info.replaced = pool->replaced;
         info.n_mbufs = mbufs_of(pool);
         info.n_in_use = info.n_mbufs - jumbo_memory_avail(pool->mp);
+        info.lowest = pool->lowest;
+        info.n_failed = jumbo_memory_n_failed(pool->mp);
         info.size = jumbo_memory_size(pool->mp);
     }
     info.memory_node = jumbo_memory_node(info.numa_id);
@@ -971,11 +1021,14 @@ void
 jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
 {
     struct layout all_guests, layout;
-    const struct jumbo_pool *pool;
+    struct jumbo_pool *pool;
     size_t max;
 
     ovs_mutex_lock(&mutex);
     sweep();
+    LIST_FOR_EACH (pool, node, &all_pools) {
+        check_lowest(pool);
+    }
     all_guests = layout_create(LAYOUT_ALL_GUESTS, plan);
     layout = layout_create(LAYOUT_COMPLETE, plan);
     max = layout.n + ovs_list_size(&all_pools);
@@ -1061,6 +1114,26 @@ jumbo_n_threads(void)
     n = n_threads;
     ovs_mutex_unlock(&mutex);
     return n;
+}
+
+/* Stores in '*lowest' how few mbufs of the pool of 'port' were free, beside
+ * those in threads' caches, since it has its size, and in '*n_failed' how often
+ * a thread got none.  Returns false if it has no pool. */
+bool
+jumbo_port_get_use(const struct jumbo_port *port, uint64_t *lowest,
+                   uint64_t *n_failed)
+{
+    struct jumbo_pool *pool;
+
+    ovs_mutex_lock(&mutex);
+    pool = port->pool;
+    if (pool) {
+        check_lowest(pool);
+        *lowest = pool->lowest;
+        *n_failed = jumbo_memory_n_failed(pool->mp);
+    }
+    ovs_mutex_unlock(&mutex);
+    return pool != NULL;
 }
 
 /* Stores in '*buffer_size' the bytes of a buffer, in '*size' those of all

@@ -71,6 +71,9 @@ struct jumbo_pool_info {
                                  * get. */
     uint64_t n_mbufs;           /* That it has. */
     uint64_t n_in_use;
+    uint64_t lowest;            /* That were free, beside those in threads'
+                                 * caches, since it has its size. */
+    uint64_t n_failed;          /* Times that a thread got none. */
     size_t size;                /* Bytes that they take. */
     struct jumbo_demand demand;
     uint64_t limit;             /* See 'struct jumbo_layout_pool'. */
@@ -110,6 +113,7 @@ int jumbo_port_prepare(struct jumbo_port *, struct netdev *,
                        const struct jumbo_needs *, struct rte_mempool **mpp,
                        char **errorp);
 void jumbo_port_commit(struct jumbo_port *);
+void jumbo_port_keep(struct jumbo_port *);
 void jumbo_port_switch(struct jumbo_port *);
 bool jumbo_port_must_restart(const struct jumbo_port *);
 void jumbo_port_destroy(struct jumbo_port *);
@@ -126,6 +130,8 @@ void jumbo_pools_get(const struct jumbo_plan *, struct jumbo_pools_info *);
 void jumbo_pools_free(struct jumbo_pools_info *);
 bool jumbo_port_get_needs(const char *name, struct jumbo_needs *);
 unsigned int jumbo_n_threads(void);
+bool jumbo_port_get_use(const struct jumbo_port *, uint64_t *lowest,
+                        uint64_t *n_failed);
 bool jumbo_port_get_pool(const struct jumbo_port *, int *buffer_size,
                          size_t *size, uint64_t *n_mbufs, uint64_t *n_missing);
 #else

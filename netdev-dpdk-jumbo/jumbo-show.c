@@ -25,6 +25,7 @@
 #include "jumbo-pool.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "openvswitch/netdev.h"
 #include "smap.h"
 #include "unixctl.h"
 #include "util.h"
@@ -47,8 +48,8 @@ put_pool(struct ds *s, const struct jumbo_pool_info *info, bool plan)
         ds_put_format(s, "%8"PRIu64"  %8.1f  ", info->n_missing,
                       mb(info->missing_size));
     } else {
-        ds_put_format(s, "%8"PRIu64"  %8.1f  ", info->n_in_use,
-                      mb(info->size));
+        ds_put_format(s, "%8"PRIu64"  %10"PRIu64"  %8.1f  ", info->n_in_use,
+                      info->lowest, mb(info->size));
     }
     ds_put_format(s, "%8"PRIu64" ", info->demand.total);
     for (size_t i = 0; i < info->ports.n; i++) {
@@ -74,6 +75,9 @@ put_pool(struct ds *s, const struct jumbo_pool_info *info, bool plan)
     if (info->n_missing && !plan) {
         ds_put_format(s, ", missing %"PRIu64, info->n_missing);
     }
+    if (info->n_failed && !plan) {
+        ds_put_format(s, ", failed %"PRIu64, info->n_failed);
+    }
     ds_put_char(s, '\n');
 }
 
@@ -89,7 +93,8 @@ put_pools(struct ds *s, const struct jumbo_pools_info *info, bool plan)
     if (info->n) {
         ds_put_format(s, "NUMA  buffer  MTU              mbufs  %s    demand  "
                       "ports\n",
-                      plan ? "    more        MB" : "  in use        MB");
+                      plan ? "    more        MB"
+                      : "  in use  least free        MB");
     } else {
         ds_put_cstr(s, "There are no mempools.\n");
     }
@@ -157,6 +162,9 @@ pool_to_json(const struct jumbo_pool_info *info)
     json_object_put(json, "replaced", json_boolean_create(info->replaced));
     json_object_put(json, "mbufs", json_integer_create(info->n_mbufs));
     json_object_put(json, "in_use", json_integer_create(info->n_in_use));
+    json_object_put(json, "least_free", json_integer_create(info->lowest));
+    json_object_put(json, "failed_allocations",
+                    json_integer_create(info->n_failed));
     json_object_put(json, "bytes", json_integer_create(info->size));
     json_object_put(json, "limit", json_integer_create(info->limit));
     json_object_put(json, "target", json_integer_create(info->target));
@@ -403,5 +411,45 @@ jumbo_show_status(const struct jumbo_port *port, struct smap *status)
             smap_add_format(status, "mempool_missing_mbufs", "%"PRIu64,
                             n_missing);
         }
+    }
+}
+
+/* Adds a counter to 'stats', whose name is 'format' with its arguments. */
+static void OVS_PRINTF_FORMAT(3, 4)
+add_stat(struct netdev_custom_stats *stats, uint64_t value,
+         const char *format, ...)
+{
+    struct netdev_custom_counter *counter;
+    va_list args;
+
+    stats->counters = xrealloc(stats->counters,
+                               (stats->size + 1) * sizeof *stats->counters);
+    counter = &stats->counters[stats->size++];
+    counter->value = value;
+    va_start(args, format);
+    vsnprintf(counter->name, sizeof counter->name, format, args);
+    va_end(args);
+}
+
+/* Adds to 'stats' that a receive queue had no mbuf for 'n' polls, if any. */
+void
+jumbo_show_failures(int queue_id, uint64_t n,
+                    struct netdev_custom_stats *stats)
+{
+    if (n) {
+        add_stat(stats, n, "ovs_rx_q%d_alloc_failures", queue_id);
+    }
+}
+
+/* Adds to 'stats' how the mempool of 'port' is used. */
+void
+jumbo_show_use(const struct jumbo_port *port,
+               struct netdev_custom_stats *stats)
+{
+    uint64_t least_free, n_failed;
+
+    if (jumbo_port_get_use(port, &least_free, &n_failed)) {
+        add_stat(stats, least_free, "ovs_mempool_least_free");
+        add_stat(stats, n_failed, "ovs_mempool_failures");
     }
 }
