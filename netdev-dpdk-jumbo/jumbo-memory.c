@@ -147,8 +147,10 @@ jumbo_memory_avail(const struct rte_mempool *mp)
 #define RING_OPS_NAME "ring_mp_mc"
 #define OPS_NAME "ovs_jumbo"
 
-/* How a pool of these operations, its 'pool_config', is used. */
+/* How a pool of these operations is used: its 'pool_config', which is in its
+ * private data. */
 struct use {
+    struct rte_pktmbuf_pool_private mbufs;
     atomic_uint32_t lowest;     /* Mbufs in its ring, since it was asked. */
     atomic_uint64_t n_failed;   /* Times that a thread got no mbuf. */
     bool grows_in_place;
@@ -250,22 +252,22 @@ static struct rte_mempool *
 create(const char *name, int numa_id, int buffer_size, uint32_t capacity,
        bool grows_in_place)
 {
-    struct rte_pktmbuf_pool_private priv = {
+    struct rte_pktmbuf_pool_private mbufs = {
         .mbuf_data_room_size = buffer_size + RTE_PKTMBUF_HEADROOM,
         .mbuf_priv_size = private_size(buffer_size),
     };
     struct rte_mempool *mp;
 
     mp = rte_mempool_create_empty(name, capacity, mbuf_size(buffer_size),
-                                  CACHE_SIZE, sizeof priv, numa_id, 0);
+                                  CACHE_SIZE, sizeof(struct use), numa_id, 0);
     if (mp) {
-        struct use *use = xmalloc(sizeof *use);
+        struct use *use = rte_mempool_get_priv(mp);
 
+        rte_pktmbuf_pool_init(mp, &mbufs);
         atomic_init(&use->lowest, UINT32_MAX);
         atomic_init(&use->n_failed, 0);
         use->grows_in_place = grows_in_place;
         rte_mempool_set_ops_byname(mp, OPS_NAME, use);
-        rte_pktmbuf_pool_init(mp, &priv);
     }
     return mp;
 }
@@ -283,7 +285,7 @@ jumbo_memory_create(const char *name, int numa_id, int buffer_size, uint32_t n)
         mp = create(name, numa_id, buffer_size, n, false);
         error = mp ? rte_mempool_populate_default(mp) : 0;
         if (error < 0) {
-            jumbo_memory_destroy(mp);
+            rte_mempool_free(mp);
             rte_errno = -error;
             return NULL;
         } else if (mp) {
@@ -319,21 +321,11 @@ jumbo_memory_create_empty(const char *name, int numa_id, int buffer_size,
     /* This is how to have the ring already now. */
     error = rte_mempool_populate_iova(mp, NULL, RTE_BAD_IOVA, 0, NULL, NULL);
     if (error < 0) {
-        jumbo_memory_destroy(mp);
+        rte_mempool_free(mp);
         rte_errno = -error;
         return NULL;
     }
     return mp;
-}
-
-/* Frees 'mp', whose mbufs must all be back. */
-void
-jumbo_memory_destroy(struct rte_mempool *mp)
-{
-    struct use *use = mp->pool_config;
-
-    rte_mempool_free(mp);
-    free(use);
 }
 
 /* Use. */

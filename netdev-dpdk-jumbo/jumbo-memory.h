@@ -41,7 +41,6 @@ struct rte_mempool *jumbo_memory_create_empty(const char *name, int numa_id,
                                               int buffer_size,
                                               uint32_t capacity);
 uint32_t jumbo_memory_add(struct rte_mempool *, uint32_t n, uint32_t at_least);
-void jumbo_memory_destroy(struct rte_mempool *);
 
 jumbo_mbufs_size_func jumbo_mbufs_size;
 size_t jumbo_memory_size(const struct rte_mempool *);

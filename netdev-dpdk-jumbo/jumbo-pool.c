@@ -322,7 +322,7 @@ pool_destroy(struct jumbo_pool *pool)
 {
     VLOG_INFO("Freeing mempool \"%s\"", pool->mp->name);
     ovs_list_remove(&pool->node);
-    jumbo_memory_destroy(pool->mp);
+    rte_mempool_free(pool->mp);
     free(pool);
 }
 
@@ -390,7 +390,7 @@ create_mempool(const struct jumbo_layout_pool *wanted, uint64_t n,
                                        ROUND_UP_POW2(ring) - 1);
         if (mp && (!jumbo_memory_add(mp, n, at_least)
                    || mp->populated_size < at_least)) {
-            jumbo_memory_destroy(mp);
+            rte_mempool_free(mp);
             rte_errno = ENOMEM;
             mp = NULL;
         }
