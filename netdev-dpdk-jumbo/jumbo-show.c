@@ -414,31 +414,16 @@ jumbo_show_status(const struct jumbo_port *port, struct smap *status)
     }
 }
 
-/* Adds a counter to 'stats', whose name is 'format' with its arguments. */
-static void OVS_PRINTF_FORMAT(3, 4)
-add_stat(struct netdev_custom_stats *stats, uint64_t value,
-         const char *format, ...)
+static void
+add_stat(struct netdev_custom_stats *stats, const char *name, uint64_t value)
 {
     struct netdev_custom_counter *counter;
-    va_list args;
 
     stats->counters = xrealloc(stats->counters,
                                (stats->size + 1) * sizeof *stats->counters);
     counter = &stats->counters[stats->size++];
+    ovs_strlcpy(counter->name, name, sizeof counter->name);
     counter->value = value;
-    va_start(args, format);
-    vsnprintf(counter->name, sizeof counter->name, format, args);
-    va_end(args);
-}
-
-/* Adds to 'stats' that a receive queue had no mbuf for 'n' polls, if any. */
-void
-jumbo_show_failures(int queue_id, uint64_t n,
-                    struct netdev_custom_stats *stats)
-{
-    if (n) {
-        add_stat(stats, n, "ovs_rx_q%d_alloc_failures", queue_id);
-    }
 }
 
 /* Adds to 'stats' how the mempool of 'port' is used. */
@@ -449,7 +434,7 @@ jumbo_show_use(const struct jumbo_port *port,
     uint64_t least_free, n_failed;
 
     if (jumbo_port_get_use(port, &least_free, &n_failed)) {
-        add_stat(stats, least_free, "ovs_mempool_least_free");
-        add_stat(stats, n_failed, "ovs_mempool_failures");
+        add_stat(stats, "ovs_mempool_least_free", least_free);
+        add_stat(stats, "ovs_mempool_failures", n_failed);
     }
 }

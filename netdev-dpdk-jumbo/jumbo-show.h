@@ -21,8 +21,6 @@
  * "netdev-dpdk/mempool-plan", both as text and as JSON, and status and
  * statistics of an interface. */
 
-#include <stdint.h>
-
 struct jumbo_needs;
 struct jumbo_port;
 struct netdev_custom_stats;
@@ -38,8 +36,6 @@ void jumbo_show_pools(struct unixctl_conn *, int argc, const char *argv[],
 void jumbo_show_plan(struct unixctl_conn *, int argc, const char *argv[],
                      jumbo_set_buffers *);
 void jumbo_show_status(const struct jumbo_port *, struct smap *);
-void jumbo_show_failures(int queue_id, uint64_t n,
-                         struct netdev_custom_stats *);
 void jumbo_show_use(const struct jumbo_port *, struct netdev_custom_stats *);
 
 #endif /* jumbo-show.h */
