@@ -19,7 +19,8 @@
 
 /* Mempools, and the memory that they take.
  *
- * There are two kinds.  An ordinary one has all mbufs from the beginning.  One that grows in place gets them later, while ports use it.
+ * There are two kinds.  An ordinary one has all mbufs from the beginning.  One
+ * that grows in place gets them later, while ports use it.
  *
  * 'buffer_size' is in bytes, without headroom; all other sizes are in bytes,
  * too.  Functions that change a pool, or create one, must not run at the same

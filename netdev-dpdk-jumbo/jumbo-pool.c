@@ -1117,8 +1117,8 @@ jumbo_n_threads(void)
 }
 
 /* Stores in '*lowest' how few mbufs of the pool of 'port' were free, beside
- * those in threads' caches, since it has its size, and in '*n_failed' how often
- * a thread got none.  Returns false if it has no pool. */
+ * those in threads' caches, since it has its size, and in '*n_failed' how
+ * often a thread got none.  Returns false if it has no pool. */
 bool
 jumbo_port_get_use(const struct jumbo_port *port, uint64_t *lowest,
                    uint64_t *n_failed)
