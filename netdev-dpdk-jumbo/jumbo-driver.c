@@ -77,8 +77,8 @@ static const struct {
  * (vmxnet3_ethdev.c, vmxnet3_dev_mtu_set()), and such that set up their queues
  * for the MTU that they had (mlx5_rxq.c, mlx5_mprq_prepare()). */
 static const char *const running_drivers[] = {
-    "net_af_packet", "net_e1000_em", "net_e1000_igb", "net_null", "net_tap",
-    "net_tun", "net_virtio", "net_virtio_user",
+    "net_af_packet", "net_e1000_em", "net_null", "net_tap", "net_tun",
+    "net_virtio", "net_virtio_user",
 };
 
 static unsigned int

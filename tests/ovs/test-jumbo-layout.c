@@ -350,7 +350,7 @@ test_drivers(struct ovs_cmdl_context *ctx OVS_UNUSED)
         { "net_memif", "role=server,zero-copy=yes" },
         { "net_tap", "" },
         { "net_ice", NULL },
-        { "net_e1000_igb", NULL },
+        { "net_e1000_em", NULL },
         { "mlx5_pci", "" },
         { "net_vmxnet3", "" },
         { "net_af_xdp", "iface=eth0" },
