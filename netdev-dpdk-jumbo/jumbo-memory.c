@@ -246,10 +246,11 @@ private_size(int buffer_size)
            - RTE_PKTMBUF_HEADROOM;
 }
 
-/* Returns a new mempool of these operations without mbufs, or NULL and sets
- * rte_errno. */
+/* Returns a new mempool of these operations, with 'n' mbufs, or if it
+ * 'grows_in_place', without any but with room for them.  Returns NULL and sets
+ * rte_errno if that fails. */
 static struct rte_mempool *
-create(const char *name, int numa_id, int buffer_size, uint32_t capacity,
+create(const char *name, int numa_id, int buffer_size, uint32_t n,
        bool grows_in_place)
 {
     struct rte_pktmbuf_pool_private mbufs = {
@@ -257,18 +258,31 @@ create(const char *name, int numa_id, int buffer_size, uint32_t capacity,
         .mbuf_priv_size = private_size(buffer_size),
     };
     struct rte_mempool *mp;
+    struct use *use;
+    int error;
 
-    mp = rte_mempool_create_empty(name, capacity, mbuf_size(buffer_size),
-                                  CACHE_SIZE, sizeof(struct use), numa_id, 0);
-    if (mp) {
-        struct use *use = rte_mempool_get_priv(mp);
-
-        rte_pktmbuf_pool_init(mp, &mbufs);
-        atomic_init(&use->lowest, UINT32_MAX);
-        atomic_init(&use->n_failed, 0);
-        use->grows_in_place = grows_in_place;
-        rte_mempool_set_ops_byname(mp, OPS_NAME, use);
+    mp = rte_mempool_create_empty(name, n, mbuf_size(buffer_size), CACHE_SIZE,
+                                  sizeof *use, numa_id, 0);
+    if (!mp) {
+        return NULL;
     }
+    rte_pktmbuf_pool_init(mp, &mbufs);
+    use = rte_mempool_get_priv(mp);
+    atomic_init(&use->lowest, UINT32_MAX);
+    atomic_init(&use->n_failed, 0);
+    use->grows_in_place = grows_in_place;
+    rte_mempool_set_ops_byname(mp, OPS_NAME, use);
+
+    /* Without memory, this is how to have the ring already now. */
+    error = (grows_in_place
+             ? rte_mempool_populate_iova(mp, NULL, RTE_BAD_IOVA, 0, NULL, NULL)
+             : rte_mempool_populate_default(mp));
+    if (error < 0) {
+        rte_mempool_free(mp);
+        rte_errno = -error;
+        return NULL;
+    }
+    rte_mempool_obj_iter(mp, rte_pktmbuf_init, NULL);
     return mp;
 }
 
@@ -279,24 +293,12 @@ jumbo_memory_create(const char *name, int numa_id, int buffer_size, uint32_t n)
 {
     struct rte_mempool *mp;
 
-    if (jumbo_memory_can_grow()) {
-        int error;
-
-        mp = create(name, numa_id, buffer_size, n, false);
-        error = mp ? rte_mempool_populate_default(mp) : 0;
-        if (error < 0) {
-            rte_mempool_free(mp);
-            rte_errno = -error;
-            return NULL;
-        } else if (mp) {
-            rte_mempool_obj_iter(mp, rte_pktmbuf_init, NULL);
-        }
-    } else {
-        mp = rte_pktmbuf_pool_create(name, n, CACHE_SIZE,
-                                     private_size(buffer_size),
-                                     buffer_size + RTE_PKTMBUF_HEADROOM,
-                                     numa_id);
-    }
+    mp = (jumbo_memory_can_grow()
+          ? create(name, numa_id, buffer_size, n, false)
+          : rte_pktmbuf_pool_create(name, n, CACHE_SIZE,
+                                    private_size(buffer_size),
+                                    buffer_size + RTE_PKTMBUF_HEADROOM,
+                                    numa_id));
     if (mp) {
         rte_mempool_obj_iter(mp, init_packet, NULL);
     }
@@ -310,22 +312,7 @@ struct rte_mempool *
 jumbo_memory_create_empty(const char *name, int numa_id, int buffer_size,
                           uint32_t capacity)
 {
-    struct rte_mempool *mp = create(name, numa_id, buffer_size, capacity,
-                                    true);
-    int error;
-
-    if (!mp) {
-        return NULL;
-    }
-
-    /* This is how to have the ring already now. */
-    error = rte_mempool_populate_iova(mp, NULL, RTE_BAD_IOVA, 0, NULL, NULL);
-    if (error < 0) {
-        rte_mempool_free(mp);
-        rte_errno = -error;
-        return NULL;
-    }
-    return mp;
+    return create(name, numa_id, buffer_size, capacity, true);
 }
 
 /* Use. */

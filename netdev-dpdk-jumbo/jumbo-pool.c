@@ -940,7 +940,7 @@ compare_infos(const void *a_, const void *b_)
 /* Returns what there is to say about 'pool', which may be NULL, and what it is
  * to be, 'wanted', which may be NULL if 'pool' isn't. */
 static struct jumbo_pool_info
-get_info(const struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
+get_info(struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
     OVS_REQUIRES(mutex)
 {
     const struct jumbo_pool_key *key = wanted ? &wanted->key : &pool->key;
@@ -962,6 +962,7 @@ get_info(const struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
         info.missing_size = size_of(wanted, info.n_missing);
     }
     if (pool) {
+        check_lowest(pool);
         info.replaced = pool->replaced;
         info.n_mbufs = mbufs_of(pool);
         info.n_in_use = info.n_mbufs - jumbo_memory_avail(pool->mp);
@@ -1026,9 +1027,6 @@ jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
 
     ovs_mutex_lock(&mutex);
     sweep();
-    LIST_FOR_EACH (pool, node, &all_pools) {
-        check_lowest(pool);
-    }
     all_guests = layout_create(LAYOUT_ALL_GUESTS, plan);
     layout = layout_create(LAYOUT_COMPLETE, plan);
     max = layout.n + ovs_list_size(&all_pools);

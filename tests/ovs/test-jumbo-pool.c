@@ -1144,6 +1144,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     needs.grows_in_place = more.grows_in_place = false;
     old = prepare(&b, needs);
     ovs_assert(old != growing);
+    ovs_assert(has_ops(old, "ovs_jumbo"));
     ovs_assert(old->size == demand_of(3, 192, 192, 1) * 3 / 2);
     ovs_assert(old->populated_size == old->size);
     ovs_assert(restart_requested());
