@@ -2,12 +2,11 @@
 
 import contextlib
 import time
-import types
 
 from jumbo_bench import Part, Table, cells, how_many_runs, need, values
-from jumbo_lab import (CPUS, GUEST_CPU, NO_HUGE_EAL, NUMBERED_FILTER, TESTPMD,
-                       Capture, End, Guest, Host, Lab, LabError, Process,
-                       number_of, numbered_frame, run, say)
+from jumbo_lab import (NUMBERED_FILTER, TESTPMD, Capture, End, Guest, Host,
+                       Lab, LabError, Testpmd, number_of, numbered_frame, run,
+                       say)
 
 MEMORY_MIB = 4096                  # what the unpatched switch wants
 GAP = 0.001                        # between two frames, in seconds
@@ -29,16 +28,6 @@ class TapEnd(End):
     def _put(self, frame):
         with contextlib.suppress(OSError):     # down, while DPDK stops it
             super()._put(frame)
-
-
-def testpmd(lab, namespace, devices, *args):
-    """Starts testpmd, which forwards between the first and second device."""
-    cpus = ",".join(map(str, CPUS))
-    return Process(lab, namespace, [
-        "stdbuf", "-oL", TESTPMD, *NO_HUGE_EAL.split(), "-m512",
-        f"--lcores=0@({cpus}),1@{GUEST_CPU}",
-        *(f"--vdev={device}" for device in devices), "--",
-        "--total-num-mbufs=8192", *args], log=lab.path("testpmd.log"))
 
 
 class Kind:
@@ -63,10 +52,9 @@ class Kind:
         switch.add_port("br0", port, "type=dpdk", f"mtu_request={mtu}",
                         f"options:dpdk-devargs={device}", *settings)
 
-    def stand_alone(self, lab, namespace):
-        """The same for testpmd alone; returns the device and its End."""
-        return self.device, Host(lab, "v0", types.SimpleNamespace(
-            namespace=namespace))
+    def stand_alone(self, lab, place):
+        """Returns the End behind the device, for testpmd at `place`."""
+        return Host(lab, "v0", place)
 
 
 class Tap(Kind):
@@ -76,8 +64,8 @@ class Tap(Kind):
         self._add(switch, "v0", self.device, mtu, "options:n_rxq=2")
         return TapEnd(lab, switch.namespace)
 
-    def stand_alone(self, lab, namespace):
-        return self.device, None       # the end is there when it has started
+    def stand_alone(self, lab, place):
+        return None                    # it is there when testpmd has started
 
 
 class Vhost(Kind):
@@ -107,9 +95,10 @@ class VirtioUser(Vhost):
     """The other side: a virtio device, whose host forwards to another one."""
 
     def _guest(self, lab, paths):
-        testpmd(lab, lab.namespace("host"),
+        Testpmd(lab, lab.namespace("host"),
                 [f"net_vhost{n},iface={path}" for n, path in enumerate(paths)],
-                "--auto-start", "--mbuf-size=10240").wait_printed("Press", 20)
+                512, args=["--auto-start", "--mbuf-size=10240"]
+                ).wait_printed("Press", 20)
 
     def _join(self, switch, port, path, mtu):
         number = port[1]
@@ -191,13 +180,14 @@ class Change(Part):
     def _stand_alone(kind):
         """A stop and a start of the same device in testpmd."""
         with Lab(echo=say) as lab:
-            namespace = lab.namespace("testpmd")
-            device, end = kind.stand_alone(lab, namespace)
-            other = Host(lab, "o0", types.SimpleNamespace(namespace=namespace))
-            program = testpmd(lab, namespace,
-                              [device, "net_pcap1,iface=o0"], "-i")
+            place = End(lab, "testpmd")
+            end = kind.stand_alone(lab, place)
+            other = Host(lab, "o0", place)
+            program = Testpmd(lab, place.namespace,
+                              [kind.device, "net_pcap1,iface=o0"], 512,
+                              args=["-i"])
             program.wait_printed("testpmd>", 20)
-            end = end or TapEnd(lab, namespace)
+            end = end or TapEnd(lab, place.namespace)
 
             def restart():
                 program.write("stop\nport stop 0\nport start 0\nstart\n")

@@ -566,15 +566,32 @@ class KernelSwitch(Switch):
 
 # Guests and hosts.
 
-class Guest(Process):
+class Testpmd(Process):
+    """testpmd in a namespace, with these devices, "net_pcap0,iface=eth0".
+
+    It forwards frames between the first and the second, and so on in pairs,
+    as they are.  Its memory is never hugepages.  args: more arguments of its
+    own, not of EAL.
+    """
+
+    def __init__(self, lab, namespace, devices, memory_mib=256, name="testpmd",
+                 args=()):
+        cpus = ",".join(map(str, CPUS))
+        super().__init__(lab, namespace, [
+            "stdbuf", "-oL", TESTPMD, *NO_HUGE_EAL.split(), f"-m{memory_mib}",
+            f"--lcores=0@({cpus}),1@{GUEST_CPU}",
+            *(f"--vdev={device}" for device in devices),
+            "--", "--forward-mode=io", "--total-num-mbufs=8192", *args],
+            log=lab.path(f"{name}.log"))
+
+
+class Guest(Testpmd):
     """A guest without a VM: testpmd with a virtio-user port per socket.
 
-    It is the server of the sockets, and forwards frames between the first
-    and the second port, and so on in pairs, as they are.  A frame for `mtu`
-    fits into one of its buffers; mrg_rxbuf=1 lets larger ones in as well, in
-    several.  Its memory is never hugepages.  vdev, args: more for each device
-    and for testpmd.  Returns at once: the ports come up when the switch
-    connects, one after the other.
+    It is the server of the sockets.  A frame for `mtu` fits into one of its
+    buffers; mrg_rxbuf=1 lets larger ones in as well, in several.  vdev, args:
+    more for each device and for testpmd.  Returns at once: the ports come up
+    when the switch connects, one after the other.
     """
 
     def __init__(self, lab, sockets, mtu=9000, memory_mib=256, name="guest",
@@ -582,15 +599,10 @@ class Guest(Process):
         self.sockets = sockets
         self.mtu = mtu
         frame = mtu + ETHER_LEN + FCS_LEN
-        cpus = ",".join(map(str, CPUS))
         super().__init__(lab, lab.namespace(name), [
-            "stdbuf", "-oL", TESTPMD, *NO_HUGE_EAL.split(), f"-m{memory_mib}",
-            f"--lcores=0@({cpus}),1@{GUEST_CPU}",
-            *(f"--vdev=net_virtio_user{n},path={path},server=1,{vdev}"
-              for n, path in enumerate(sockets)),
-            "--", "--forward-mode=io", "--total-num-mbufs=8192",
-            f"--max-pkt-len={frame}", f"--mbuf-size={frame + 256}", *args],
-            log=lab.path(f"{name}.log"))
+            f"net_virtio_user{n},path={path},server=1,{vdev}"
+            for n, path in enumerate(sockets)], memory_mib, name,
+            [f"--max-pkt-len={frame}", f"--mbuf-size={frame + 256}", *args])
 
     def wait_forwarding(self, seconds=20):
         """Waits until the guest forwards; the switch must have its ports."""
