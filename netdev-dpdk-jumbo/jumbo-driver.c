@@ -49,7 +49,16 @@ static const char *const known_drivers[] = {
     "net_zxdh", "nfp_common_pci",
 };
 
-/* How many of these, from the first on, are of the first kind. */
+/* The others. */
+static const char *const other_drivers[] = {
+    "cnxk_eswitch", "mlx5_auxiliary", "mlx5_pci", "net_bonding", "net_cn10k",
+    "net_cn20k", "net_cn9k", "net_dpaa", "net_dpaa2", "net_failsafe",
+    "net_ionic", "net_ipn3ke_afu", "net_kni", "net_mana", "net_mlx4",
+    "net_mvneta", "net_mvpp2", "net_nbl", "net_netvsc", "net_octeontx",
+    "net_sfc_efx", "net_softnic", "net_thunderx", "net_vmxnet3",
+};
+
+/* How many of the known ones, from the first on, are of the first kind. */
 #define N_PER_BURST 6
 
 /* Devargs with which a driver does keep mbufs, or their memory: net_memif's
@@ -80,6 +89,17 @@ static const char *const running_drivers[] = {
     "net_af_packet", "net_e1000_em", "net_null", "net_tap", "net_tun",
     "net_virtio", "net_virtio_user",
 };
+
+static bool
+is_in(const char *driver, const char *const drivers[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(driver, drivers[i])) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static unsigned int
 count(const char *s, const char *what)
@@ -119,17 +139,16 @@ void
 jumbo_driver_apply(const char *driver, const char *devargs,
                    struct jumbo_needs *needs)
 {
-    needs->grows_in_place = !driver;
     needs->rx_filled = needs->rx_descs;
     if (!driver) {
+        needs->grows_in_place = true;
         return;
     }
 
-    for (int i = 0; i < ARRAY_SIZE(known_drivers); i++) {
-        if (!strcmp(driver, known_drivers[i])) {
-            needs->grows_in_place = true;
-            needs->rx_filled = i < N_PER_BURST ? 0 : needs->rx_descs;
-        }
+    needs->grows_in_place = is_in(driver, known_drivers,
+                                  ARRAY_SIZE(known_drivers));
+    if (is_in(driver, known_drivers, N_PER_BURST)) {
+        needs->rx_filled = 0;
     }
     for (int i = 0; devargs && i < ARRAY_SIZE(keeping_devargs); i++) {
         if (strstr(devargs, keeping_devargs[i])) {
@@ -155,10 +174,13 @@ jumbo_driver_apply(const char *driver, const char *devargs,
 bool
 jumbo_driver_changes_mtu(const char *driver)
 {
-    for (int i = 0; i < ARRAY_SIZE(running_drivers); i++) {
-        if (!strcmp(driver, running_drivers[i])) {
-            return true;
-        }
-    }
-    return false;
+    return is_in(driver, running_drivers, ARRAY_SIZE(running_drivers));
+}
+
+/* Returns true if 'driver' is one of DPDK's. */
+bool
+jumbo_driver_exists(const char *driver)
+{
+    return (is_in(driver, known_drivers, ARRAY_SIZE(known_drivers))
+            || is_in(driver, other_drivers, ARRAY_SIZE(other_drivers)));
 }

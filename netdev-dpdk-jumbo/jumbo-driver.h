@@ -31,5 +31,6 @@ struct jumbo_needs;
 void jumbo_driver_apply(const char *driver, const char *devargs,
                         struct jumbo_needs *);
 bool jumbo_driver_changes_mtu(const char *driver);
+bool jumbo_driver_exists(const char *driver);
 
 #endif /* jumbo-driver.h */

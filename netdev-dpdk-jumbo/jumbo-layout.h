@@ -41,6 +41,10 @@
  * caches of all the threads that there can be. */
 #define JUMBO_POOL_OVERHEAD (4 << 20)
 
+/* Bytes that are left to DPDK's devices on each node, unless a port needs them
+ * to start: their queues take memory, too. */
+#define JUMBO_KEPT_MEMORY (8 << 20)
+
 /* What Open vSwitch's own formulas start with and end at. */
 #define JUMBO_OVS_MAX_MBUFS (4096 * 64)
 #define JUMBO_OVS_MIN_MBUFS (4096 * 4)

@@ -82,16 +82,31 @@ page_size(struct rte_mempool *mp, bool grows_in_place)
            ? 0 : page;
 }
 
-/* Returns the bytes that 'n' mbufs of 'mp' take. */
+/* Returns the bytes that 'n' mbufs of 'mp' take where none may cross the end
+ * of a 'page', unless that is 0. */
 static size_t
-chunk_size(struct rte_mempool *mp, bool grows_in_place, uint32_t n,
-           size_t *align)
+chunk_size(struct rte_mempool *mp, size_t page, uint32_t n, size_t *align)
 {
-    size_t page = page_size(mp, grows_in_place);
     size_t min_chunk;
 
     return rte_mempool_op_calc_mem_size_default(
         mp, n, page ? rte_bsf64(page) : 0, &min_chunk, align);
+}
+
+/* Returns a mempool on 'numa_id' that isn't there, for questions about its
+ * mbufs, whose buffers have 'buffer_size'. */
+static struct rte_mempool
+imaginary(int numa_id, int buffer_size)
+{
+    struct rte_mempool_objsz size;
+
+    rte_mempool_calc_obj_size(mbuf_size(buffer_size), 0, &size);
+    return (struct rte_mempool) {
+        .socket_id = numa_id,
+        .header_size = size.header_size,
+        .elt_size = size.elt_size,
+        .trailer_size = size.trailer_size,
+    };
 }
 
 /* Returns the bytes that 'n' mbufs with buffers of 'buffer_size' take in the
@@ -100,15 +115,30 @@ chunk_size(struct rte_mempool *mp, bool grows_in_place, uint32_t n,
 size_t
 jumbo_mbufs_size(int numa_id, int buffer_size, bool grows_in_place, uint64_t n)
 {
-    struct rte_mempool mp = { .socket_id = numa_id };
-    struct rte_mempool_objsz size;
+    struct rte_mempool mp = imaginary(numa_id, buffer_size);
     size_t align;
 
-    rte_mempool_calc_obj_size(mbuf_size(buffer_size), 0, &size);
-    mp.header_size = size.header_size;
-    mp.elt_size = size.elt_size;
-    mp.trailer_size = size.trailer_size;
-    return n ? chunk_size(&mp, grows_in_place, n, &align) : 0;
+    return n ? chunk_size(&mp, page_size(&mp, grows_in_place), n, &align) : 0;
+}
+
+/* The same, without DPDK running: in hugepages of 2 MB, where devices use
+ * virtual addresses. */
+size_t
+jumbo_mbufs_size_va(int numa_id, int buffer_size, bool grows_in_place,
+                    uint64_t n)
+{
+    struct rte_mempool mp = imaginary(numa_id, buffer_size);
+    size_t align;
+
+    return n ? chunk_size(&mp, grows_in_place ? 0 : 2 << 20, n, &align) : 0;
+}
+
+/* The same where devices use physical addresses. */
+size_t
+jumbo_mbufs_size_pa(int numa_id, int buffer_size,
+                    bool grows_in_place OVS_UNUSED, uint64_t n)
+{
+    return jumbo_mbufs_size_va(numa_id, buffer_size, false, n);
 }
 
 /* Returns the bytes of memory that 'mp' has for mbufs. */
@@ -365,7 +395,7 @@ static struct chunk *
 chunk_reserve(struct rte_mempool *mp, uint32_t n)
 {
     size_t align;
-    size_t size = chunk_size(mp, true, n, &align);
+    size_t size = chunk_size(mp, page_size(mp, true), n, &align);
     /* Not a memzone: there are too few of these, altogether. */
     char *memory = rte_malloc_socket("ovs-mbufs", size, align, mp->socket_id);
     struct chunk *chunk;

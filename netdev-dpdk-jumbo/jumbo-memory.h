@@ -44,6 +44,8 @@ struct rte_mempool *jumbo_memory_create_empty(const char *name, int numa_id,
 uint32_t jumbo_memory_add(struct rte_mempool *, uint32_t n, uint32_t at_least);
 
 jumbo_mbufs_size_func jumbo_mbufs_size;
+jumbo_mbufs_size_func jumbo_mbufs_size_va;
+jumbo_mbufs_size_func jumbo_mbufs_size_pa;
 size_t jumbo_memory_size(const struct rte_mempool *);
 size_t jumbo_memory_overhead(const struct rte_mempool *);
 unsigned int jumbo_memory_avail(const struct rte_mempool *);

@@ -45,10 +45,6 @@ VLOG_DEFINE_THIS_MODULE(jumbo_pool);
  * one that ports share, for no fewer than these. */
 #define MIN_SHARED_RING (1u << 18)
 
-/* Bytes that are left to DPDK's devices on each node, unless a port needs them
- * to start: their queues take memory, too. */
-#define KEPT_MEMORY (8 << 20)
-
 struct jumbo_pool {
     struct ovs_list node;           /* In 'all_pools'. */
     struct jumbo_pool_key key;      /* Its 'owner' is a struct jumbo_port. */
@@ -543,7 +539,7 @@ grow_one(const struct jumbo_layout_pool *wanted,
         needed = size_of(wanted, wanted->minimum - (overhead ? 0 : has))
                  + overhead;
     }
-    left = reserved_memory(all_guests, node, wanted) + KEPT_MEMORY;
+    left = reserved_memory(all_guests, node, wanted) + JUMBO_KEPT_MEMORY;
     left = MAX(free_ - MIN(left, free_), MIN(needed, free_));
     left -= MIN(left, overhead);
     if (size_of(wanted, n) > left) {
@@ -937,27 +933,45 @@ compare_infos(const void *a_, const void *b_)
            : a->buffer_size - b->buffer_size;
 }
 
+/* Puts the pools in 'info' into the order in which they are shown. */
+void
+jumbo_pools_sort(struct jumbo_pools_info *info)
+{
+    qsort(info->pools, info->n, sizeof *info->pools, compare_infos);
+}
+
+/* Returns what there is to say about what is 'wanted'. */
+struct jumbo_pool_info
+jumbo_pool_info(const struct jumbo_layout_pool *wanted)
+{
+    return (struct jumbo_pool_info) {
+        .numa_id = wanted->key.numa_id,
+        .buffer_size = wanted->key.buffer_size,
+        .own = wanted->key.owner,
+        .grows_in_place = wanted->grows_in_place,
+        .starts_once = wanted->key.starts_once,
+        .demand = wanted->demand,
+        .limit = wanted->limit,
+        .target = wanted->target,
+        .ports = SVEC_EMPTY_INITIALIZER,
+    };
+}
+
 /* Returns what there is to say about 'pool', which may be NULL, and what it is
  * to be, 'wanted', which may be NULL if 'pool' isn't. */
 static struct jumbo_pool_info
 get_info(struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
     OVS_REQUIRES(mutex)
 {
-    const struct jumbo_pool_key *key = wanted ? &wanted->key : &pool->key;
-    struct jumbo_pool_info info = {
-        .numa_id = key->numa_id,
-        .buffer_size = key->buffer_size,
-        .own = key->owner,
-        .starts_once = key->starts_once,
-        .grows_in_place = (wanted ? wanted->grows_in_place
-                           : pool->grows_in_place),
-        .ports = SVEC_EMPTY_INITIALIZER,
-    };
+    struct jumbo_layout_pool unwanted = { .limit = 0 };
+    struct jumbo_pool_info info;
 
+    if (!wanted) {
+        unwanted.key = pool->key;
+        unwanted.grows_in_place = pool->grows_in_place;
+    }
+    info = jumbo_pool_info(wanted ? wanted : &unwanted);
     if (wanted) {
-        info.demand = wanted->demand;
-        info.limit = wanted->limit;
-        info.target = wanted->target;
         info.n_missing = missing_mbufs(pool, wanted);
         info.missing_size = size_of(wanted, info.n_missing);
     }
@@ -970,7 +984,6 @@ get_info(struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
         info.n_failed = jumbo_memory_n_failed(pool->mp);
         info.size = jumbo_memory_size(pool->mp);
     }
-    info.memory_node = jumbo_memory_node(info.numa_id);
     return info;
 }
 
@@ -1053,7 +1066,7 @@ jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
             info->pools[info->n++] = get_info(pool, NULL);
         }
     }
-    qsort(info->pools, info->n, sizeof *info->pools, compare_infos);
+    jumbo_pools_sort(info);
 
     for (int node = 0; node < RTE_MAX_NUMA_NODES; node++) {
         struct jumbo_memory_info m = {

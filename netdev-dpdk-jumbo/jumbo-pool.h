@@ -80,7 +80,6 @@ struct jumbo_pool_info {
     uint64_t target;
     uint64_t n_missing;         /* Mbufs that it has to get. */
     size_t missing_size;        /* Bytes that they take. */
-    int memory_node;            /* NUMA node whose memory these are. */
     struct svec ports;          /* That receive into it. */
     size_t n_new_ports;         /* That a plan adds to these. */
 };
@@ -127,7 +126,9 @@ void jumbo_set_headroom(const char *percent);
 
 void jumbo_pools_run(void);
 void jumbo_pools_get(const struct jumbo_plan *, struct jumbo_pools_info *);
+void jumbo_pools_sort(struct jumbo_pools_info *);
 void jumbo_pools_free(struct jumbo_pools_info *);
+struct jumbo_pool_info jumbo_pool_info(const struct jumbo_layout_pool *);
 bool jumbo_port_get_needs(const char *name, struct jumbo_needs *);
 unsigned int jumbo_n_threads(void);
 bool jumbo_port_get_use(const struct jumbo_port *, uint64_t *lowest,

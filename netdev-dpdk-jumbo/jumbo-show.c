@@ -87,8 +87,10 @@ fits(size_t missing, size_t free_)
     return missing > free_ ? "does not fit" : "fits";
 }
 
-static void
-put_pools(struct ds *s, const struct jumbo_pools_info *info, bool plan)
+/* Puts a table of the pools in 'info'; of a 'plan' with what they get. */
+void
+jumbo_show_put_pools(struct ds *s, const struct jumbo_pools_info *info,
+                     bool plan)
 {
     if (info->n) {
         ds_put_format(s, "NUMA  buffer  MTU              mbufs  %s    demand  "
@@ -101,6 +103,11 @@ put_pools(struct ds *s, const struct jumbo_pools_info *info, bool plan)
     for (size_t i = 0; i < info->n; i++) {
         put_pool(s, &info->pools[i], plan);
     }
+}
+
+static void
+put_memory(struct ds *s, const struct jumbo_pools_info *info)
+{
     for (size_t i = 0; i < info->n_nodes; i++) {
         const struct jumbo_memory_info *m = &info->nodes[i];
 
@@ -179,17 +186,25 @@ pool_to_json(const struct jumbo_pool_info *info)
     return json;
 }
 
-static struct json *
-pools_to_json(const struct jumbo_pools_info *info)
+/* Returns the pools in 'info'. */
+struct json *
+jumbo_show_pools_to_json(const struct jumbo_pools_info *info)
 {
-    struct json *json = json_object_create();
     struct json *pools = json_array_create_empty();
-    struct json *nodes = json_array_create_empty();
-    bool all_fit = true;
 
     for (size_t i = 0; i < info->n; i++) {
         json_array_add(pools, pool_to_json(&info->pools[i]));
     }
+    return pools;
+}
+
+static struct json *
+to_json(const struct jumbo_pools_info *info)
+{
+    struct json *json = json_object_create();
+    struct json *nodes = json_array_create_empty();
+    bool all_fit = true;
+
     for (size_t i = 0; i < info->n_nodes; i++) {
         const struct jumbo_memory_info *m = &info->nodes[i];
         struct json *node = json_object_create();
@@ -203,30 +218,30 @@ pools_to_json(const struct jumbo_pools_info *info)
         json_array_add(nodes, node);
         all_fit = all_fit && m->missing_all <= m->free;
     }
-    json_object_put(json, "pools", pools);
+    json_object_put(json, "pools", jumbo_show_pools_to_json(info));
     json_object_put(json, "memory", nodes);
     json_object_put(json, "fits", json_boolean_create(all_fit));
     return json;
 }
 
-/* Plans. */
-
 /* Commands. */
 
-/* Replies the pools that there are, or would be after 'plan'. */
-static void
-reply_pools(struct unixctl_conn *conn, const struct jumbo_plan *plan,
-            bool json)
+/* Replies the pools that there are, or would be after 'plan' if that is
+ * nonnull, in JSON if 'json' or where the user wants all replies in it. */
+void
+jumbo_show_plan(struct unixctl_conn *conn, const struct jumbo_plan *plan,
+                bool json)
 {
     struct jumbo_pools_info info;
 
     jumbo_pools_get(plan, &info);
-    if (json) {
-        unixctl_reply_json(conn, pools_to_json(&info));
+    if (json || unixctl_wants_json(conn)) {
+        unixctl_reply_json(conn, to_json(&info));
     } else {
         struct ds s = DS_EMPTY_INITIALIZER;
 
-        put_pools(&s, &info, plan != NULL);
+        jumbo_show_put_pools(&s, &info, plan != NULL);
+        put_memory(&s, &info);
         unixctl_command_reply(conn, ds_cstr(&s));
         ds_destroy(&s);
     }
@@ -243,155 +258,7 @@ jumbo_show_pools(struct unixctl_conn *conn, int argc, const char *argv[],
                                     "the only argument is \"format=json\"");
         return;
     }
-    reply_pools(conn, NULL, argc > 1 || unixctl_wants_json(conn));
-}
-
-/* A number that a plan may give. */
-struct plan_key {
-    const char *name;
-    int min;
-    int max;
-    int value;                  /* -1 if it wasn't given. */
-};
-
-enum {
-    PLAN_MTU, PLAN_ADD, PLAN_NUMA, PLAN_N_RXQ, PLAN_N_RXQ_DESC,
-    PLAN_N_TXQ_DESC, PLAN_PMDS, PLAN_N_KEYS
-};
-
-static int
-plan_value(const struct plan_key *key, int default_value)
-{
-    return key->value >= 0 ? key->value : default_value;
-}
-
-/* Parses the arguments of a plan.  Returns NULL if successful, otherwise an
- * error message that the caller must free. */
-static char *
-parse_plan(int argc, const char *argv[], struct plan_key keys[],
-           const char **portp, const char **driverp, bool *vhostp, bool *jsonp)
-{
-    for (int i = 1; i < argc; i++) {
-        const char *value = strchr(argv[i], '=');
-        size_t len = value ? value - argv[i] : 0;
-        struct plan_key *key;
-
-        if (!len) {
-            return xasprintf("%s: not of the form key=value", argv[i]);
-        }
-        value++;
-        if (!strncmp(argv[i], "port", len) && len == 4) {
-            *portp = value;
-            continue;
-        } else if (!strncmp(argv[i], "driver", len) && len == 6) {
-            *driverp = value;
-            continue;
-        } else if (!strncmp(argv[i], "format", len) && len == 6
-                   && !strcmp(value, "json")) {
-            *jsonp = true;
-            continue;
-        } else if (!strncmp(argv[i], "type", len) && len == 4
-                   && (!strcmp(value, "dpdk") || !strcmp(value, "vhost"))) {
-            *vhostp = !strcmp(value, "vhost");
-            continue;
-        }
-        for (key = keys; key->name; key++) {
-            if (!strncmp(argv[i], key->name, len) && !key->name[len]) {
-                break;
-            }
-        }
-        if (!key->name) {
-            return xasprintf("%s: the keys are port, type (dpdk or vhost), "
-                             "driver, mtu, add, numa, n_rxq, n_rxq_desc, "
-                             "n_txq_desc, pmds and format (json)", argv[i]);
-        }
-        if (!str_to_int(value, 10, &key->value) || key->value < key->min
-            || key->value > key->max) {
-            return xasprintf("%s: not a number from %d to %d", argv[i],
-                             key->min, key->max);
-        }
-    }
-    return NULL;
-}
-
-/* "netdev-dpdk/mempool-plan [KEY=VALUE]...". */
-void
-jumbo_show_plan(struct unixctl_conn *conn, int argc, const char *argv[],
-                jumbo_set_buffers *set_buffers)
-{
-    struct plan_key keys[] = {
-        [PLAN_MTU] = { "mtu", JUMBO_MIN_MTU, JUMBO_MAX_MTU, -1 },
-        [PLAN_ADD] = { "add", 0, 10000, -1 },
-        [PLAN_NUMA] = { "numa", 0, 1024, -1 },
-        [PLAN_N_RXQ] = { "n_rxq", 1, 1024, -1 },
-        [PLAN_N_RXQ_DESC] = { "n_rxq_desc", 1, 32768, -1 },
-        [PLAN_N_TXQ_DESC] = { "n_txq_desc", 1, 32768, -1 },
-        [PLAN_PMDS] = { "pmds", 1, 1024, -1 },
-        [PLAN_N_KEYS] = { NULL, 0, 0, 0 },
-    };
-    unsigned int n_threads = jumbo_n_threads();
-    struct jumbo_plan plan = { .n_threads = MAX(n_threads, 2) };
-    struct jumbo_needs *needs = &plan.needs;
-    bool json = unixctl_wants_json(conn);
-    const char *driver = NULL;
-    bool vhost = false;
-    char *error;
-
-    error = parse_plan(argc, argv, keys, &plan.port, &driver, &vhost, &json);
-    if (error) {
-        unixctl_command_reply_error(conn, error);
-        free(error);
-        return;
-    }
-    if (keys[PLAN_PMDS].value > 0) {
-        plan.n_threads = keys[PLAN_PMDS].value + 1;
-    }
-
-    if (plan.port) {
-        if (keys[PLAN_ADD].value >= 0 || driver || vhost) {
-            unixctl_command_reply_error(
-                conn, "\"port\" changes a port, \"add\", \"type\" and "
-                      "\"driver\" are about new ones");
-            return;
-        }
-        if (!jumbo_port_get_needs(plan.port, needs)) {
-            error = xasprintf("there is no DPDK port \"%s\"", plan.port);
-            unixctl_command_reply_error(conn, error);
-            free(error);
-            return;
-        }
-        vhost = !needs->rx_descs;
-    } else {
-        plan.n_add = plan_value(&keys[PLAN_ADD], 1);
-        needs->n_rxq = needs->n_txq = 1;
-        needs->rx_descs = needs->tx_descs = JUMBO_DEFAULT_DESCS;
-    }
-
-    needs->numa_id = plan_value(&keys[PLAN_NUMA], needs->numa_id);
-    if (vhost) {
-        needs->n_rxq = needs->rx_descs = needs->n_txq = needs->tx_descs = 0;
-    } else {
-        uint64_t n_rxq_desc = plan_value(&keys[PLAN_N_RXQ_DESC],
-                                         needs->rx_descs / needs->n_rxq);
-        uint64_t n_txq_desc = plan_value(&keys[PLAN_N_TXQ_DESC],
-                                         needs->tx_descs / needs->n_txq);
-
-        if (!plan.port || needs->n_txq == n_threads) {
-            needs->n_txq = plan.n_threads;
-        }
-        needs->rx_descs = plan_value(&keys[PLAN_N_RXQ], needs->n_rxq)
-                          * n_rxq_desc;
-        needs->rx_filled = needs->rx_filled ? needs->rx_descs : 0;
-        needs->n_rxq = plan_value(&keys[PLAN_N_RXQ], needs->n_rxq);
-        needs->tx_descs = needs->n_txq * n_txq_desc;
-    }
-    if (!plan.port) {
-        jumbo_driver_apply(vhost ? NULL : driver, NULL, needs);
-    }
-    needs->mtu = plan_value(&keys[PLAN_MTU],
-                            plan.port ? needs->mtu : ETH_PAYLOAD_MAX);
-    set_buffers(needs);
-    reply_pools(conn, &plan, json);
+    jumbo_show_plan(conn, NULL, argc > 1);
 }
 
 /* Adds to 'status' what there is to say about the mempool of 'port'. */

@@ -17,24 +17,27 @@
 #ifndef JUMBO_SHOW_H
 #define JUMBO_SHOW_H 1
 
-/* What operators see of the mempools: "ovs-appctl netdev-dpdk/mempool-show",
- * "netdev-dpdk/mempool-plan", both as text and as JSON, and status and
+/* What operators see of the mempools: as text and as JSON, and in status and
  * statistics of an interface. */
 
-struct jumbo_needs;
+#include <stdbool.h>
+
+struct ds;
+struct jumbo_plan;
+struct jumbo_pools_info;
 struct jumbo_port;
+struct json;
 struct netdev_custom_stats;
 struct smap;
 struct unixctl_conn;
 
-/* Sets the buffers for a port with 'needs', all else of which is set, as the
- * user configured it, with jumbo_needs_set_buffers(). */
-typedef void jumbo_set_buffers(struct jumbo_needs *needs);
-
 void jumbo_show_pools(struct unixctl_conn *, int argc, const char *argv[],
                       void *aux);
-void jumbo_show_plan(struct unixctl_conn *, int argc, const char *argv[],
-                     jumbo_set_buffers *);
+void jumbo_show_plan(struct unixctl_conn *, const struct jumbo_plan *,
+                     bool json);
+void jumbo_show_put_pools(struct ds *, const struct jumbo_pools_info *,
+                          bool plan);
+struct json *jumbo_show_pools_to_json(const struct jumbo_pools_info *);
 void jumbo_show_status(const struct jumbo_port *, struct smap *);
 void jumbo_show_use(const struct jumbo_port *, struct netdev_custom_stats *);
 

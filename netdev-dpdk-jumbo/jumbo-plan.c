@@ -1,0 +1,735 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+
+#include "jumbo-plan.h"
+
+#include <errno.h>
+#include <rte_mempool.h>
+
+#include "compat.h"
+#include "jumbo-driver.h"
+#include "jumbo-frame.h"
+#include "jumbo-memory.h"
+#include "jumbo-mtu.h"
+#include "jumbo-pool.h"
+#include "jumbo-show.h"
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "smap.h"
+#include "svec.h"
+#include "unixctl.h"
+#include "util.h"
+
+/* Descriptions: words of the form key=value. */
+
+enum {
+    PLAN_PORT, PLAN_TYPE, PLAN_DRIVER, PLAN_DEVARGS, PLAN_ADD, PLAN_MTU,
+    PLAN_NUMA, PLAN_N_RXQ, PLAN_N_RXQ_DESC, PLAN_N_TXQ_DESC, PLAN_PMDS,
+    PLAN_FORMAT, PLAN_SOCKET_MEM, PLAN_HEADROOM, PLAN_PER_PORT, PLAN_SHARED,
+    PLAN_FLUSH_INTERVAL, PLAN_TSO, PLAN_MAX_NFRAGS, PLAN_IOVA_MODE,
+    PLAN_N_KEYS
+};
+
+/* What is described. */
+enum place {
+    A_CHANGE = 1 << 0,          /* Of the switch that runs. */
+    PORTS = 1 << 1,             /* New ones, all alike. */
+    A_HOST = 1 << 2,            /* But for its ports. */
+};
+
+/* A value is one of the words in 'choices', separated by spaces, or else a
+ * number from 'min' to 'max', or else any text. */
+static const struct key {
+    const char *name;
+    int places;                 /* Where it may be: a set of enum place. */
+    int min, max;
+    bool pow2;                  /* A power of 2. */
+    const char *choices;
+} keys[PLAN_N_KEYS] = {
+    [PLAN_PORT] = { "port", A_CHANGE, 0, 0, false, NULL },
+    [PLAN_TYPE] = { "type", A_CHANGE | PORTS, 0, 0, false, "dpdk vhost" },
+    [PLAN_DRIVER] = { "driver", A_CHANGE | PORTS, 0, 0, false, NULL },
+    [PLAN_DEVARGS] = { "devargs", A_CHANGE | PORTS, 0, 0, false, NULL },
+    [PLAN_ADD] = { "add", A_CHANGE | PORTS, 0, 10000, false, NULL },
+    [PLAN_MTU] = { "mtu", A_CHANGE | PORTS, JUMBO_MIN_MTU, JUMBO_MAX_MTU,
+                   false, NULL },
+    [PLAN_NUMA] = { "numa", A_CHANGE | PORTS, 0, RTE_MAX_NUMA_NODES - 1,
+                    false, NULL },
+    [PLAN_N_RXQ] = { "n_rxq", A_CHANGE | PORTS, 1, 1024, false, NULL },
+    [PLAN_N_RXQ_DESC] = { "n_rxq_desc", A_CHANGE | PORTS, 1, 32768, true,
+                          NULL },
+    [PLAN_N_TXQ_DESC] = { "n_txq_desc", A_CHANGE | PORTS, 1, 32768, true,
+                          NULL },
+    [PLAN_PMDS] = { "pmds", A_CHANGE | A_HOST, 1, 1024, false, NULL },
+    [PLAN_FORMAT] = { "format", A_CHANGE | A_HOST, 0, 0, false, "json" },
+
+    /* Of the table Open_vSwitch, other_config, */
+    [PLAN_SOCKET_MEM] = { "dpdk-socket-mem", A_HOST, 0, 0, false, NULL },
+    [PLAN_HEADROOM] = { "mempool-headroom", A_HOST, 0, JUMBO_MAX_HEADROOM,
+                        false, NULL },
+    [PLAN_PER_PORT] = { "per-port-memory", A_HOST, 0, 0, false,
+                        "true false" },
+    [PLAN_SHARED] = { "shared-mempool-config", A_HOST, 0, 0, false, NULL },
+    [PLAN_FLUSH_INTERVAL] = { "tx-flush-interval", A_HOST, 0, 1000000, false,
+                              NULL },
+    [PLAN_TSO] = { "userspace-tso-enable", A_HOST, 0, 0, false,
+                   "true false" },
+
+    /* of "ovs-appctl dpctl/ipf-set-max-nfrags", and of DPDK. */
+    [PLAN_MAX_NFRAGS] = { "ipf-max-nfrags", A_HOST, 0, 65535, false, NULL },
+    [PLAN_IOVA_MODE] = { "iova-mode", A_HOST, 0, 0, false, "va pa" },
+};
+
+struct value {
+    char *text;                 /* NULL if it wasn't given. */
+    int number;
+};
+
+static int
+get_number(const struct value values[], int key, int default_number)
+{
+    return values[key].text ? values[key].number : default_number;
+}
+
+static bool
+is_value(const struct value values[], int key, const char *text)
+{
+    return values[key].text && !strcmp(values[key].text, text);
+}
+
+static void
+clear_values(struct value values[])
+{
+    for (int i = 0; i < PLAN_N_KEYS; i++) {
+        free(values[i].text);
+        values[i].text = NULL;
+    }
+}
+
+static char *
+unknown_key(const char *word, enum place place)
+{
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&s, "%s: the keys are", word);
+    for (int i = 0; i < PLAN_N_KEYS; i++) {
+        if (keys[i].places & place) {
+            ds_put_format(&s, " %s,", keys[i].name);
+        }
+    }
+    ds_chomp(&s, ',');
+    return ds_steal_cstr(&s);
+}
+
+/* Returns NULL if 'value' is right for 'key', otherwise an error message that
+ * the caller must free. */
+static char *
+check_value(const struct key *key, struct value *value, const char *word)
+{
+    if (key->choices) {
+        struct svec choices = SVEC_EMPTY_INITIALIZER;
+        bool found;
+
+        svec_parse_words(&choices, key->choices);
+        found = svec_contains_unsorted(&choices, value->text);
+        svec_destroy(&choices);
+        return found ? NULL : xasprintf("%s: not one of these: %s", word,
+                                        key->choices);
+    } else if (key->max) {
+        if (!str_to_int(value->text, 10, &value->number)
+            || value->number < key->min || value->number > key->max) {
+            return xasprintf("%s: not a number from %d to %d", word, key->min,
+                             key->max);
+        }
+        if (key->pow2 && !is_pow2(value->number)) {
+            return xasprintf("%s: not a power of 2, without which Open "
+                             "vSwitch takes %d", word, JUMBO_DEFAULT_DESCS);
+        }
+    }
+    return NULL;
+}
+
+/* Parses 'words', which describe 'place', to 'values'.  Returns NULL if
+ * successful, otherwise an error message that the caller must free. */
+static char *
+parse(const char *const words[], size_t n, enum place place,
+      struct value values[])
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *text = strchr(words[i], '=');
+        size_t len = text ? text - words[i] : 0;
+        char *error;
+        int k;
+
+        if (!len) {
+            return xasprintf("%s: not of the form key=value", words[i]);
+        }
+        for (k = 0; k < PLAN_N_KEYS; k++) {
+            if (keys[k].places & place && !keys[k].name[len]
+                && !strncmp(words[i], keys[k].name, len)) {
+                break;
+            }
+        }
+        if (k >= PLAN_N_KEYS) {
+            return unknown_key(words[i], place);
+        }
+        if (values[k].text) {
+            return xasprintf("%s: %s is there already: %s", words[i],
+                             keys[k].name, values[k].text);
+        }
+        values[k].text = xstrdup(text + 1);
+        error = check_value(&keys[k], &values[k], words[i]);
+        if (error) {
+            return error;
+        }
+    }
+    if (values[PLAN_DRIVER].text
+        && !jumbo_driver_exists(values[PLAN_DRIVER].text)) {
+        return xasprintf("driver=%s: not a driver of DPDK 22.11 to 25.11; an "
+                         "interface shows its own in status:driver_name",
+                         values[PLAN_DRIVER].text);
+    }
+    return NULL;
+}
+
+/* Changes what 'needs' has as 'values' say.  It is a new port's, or one's that
+ * has a transmit queue for each of 'n_threads_now', of which there will be
+ * 'n_threads'. */
+static void
+apply(const struct value values[], struct jumbo_needs *needs,
+      unsigned int n_threads_now, unsigned int n_threads,
+      jumbo_set_buffers *set_buffers)
+{
+    bool new = !needs->mtu;
+    bool vhost = new ? is_value(values, PLAN_TYPE, "vhost") : !needs->rx_descs;
+
+    if (new) {
+        needs->n_rxq = 1;
+        needs->n_txq = n_threads_now;
+        needs->rx_descs = JUMBO_DEFAULT_DESCS;
+        needs->tx_descs = n_threads_now * JUMBO_DEFAULT_DESCS;
+    }
+    if (vhost) {
+        needs->n_rxq = needs->rx_descs = needs->n_txq = needs->tx_descs = 0;
+    } else {
+        uint64_t n_rxq_desc = get_number(values, PLAN_N_RXQ_DESC,
+                                         needs->rx_descs / needs->n_rxq);
+        uint64_t n_txq_desc = get_number(values, PLAN_N_TXQ_DESC,
+                                         needs->tx_descs / needs->n_txq);
+
+        if (needs->n_txq == n_threads_now) {
+            needs->n_txq = n_threads;
+        }
+        needs->n_rxq = get_number(values, PLAN_N_RXQ, needs->n_rxq);
+        needs->rx_descs = needs->n_rxq * n_rxq_desc;
+        needs->rx_filled = needs->rx_filled ? needs->rx_descs : 0;
+        needs->tx_descs = needs->n_txq * n_txq_desc;
+    }
+    if (new) {
+        jumbo_driver_apply(vhost ? NULL : values[PLAN_DRIVER].text,
+                           values[PLAN_DEVARGS].text, needs);
+    }
+    needs->numa_id = get_number(values, PLAN_NUMA, needs->numa_id);
+    needs->mtu = get_number(values, PLAN_MTU,
+                            new ? ETH_PAYLOAD_MAX : needs->mtu);
+    set_buffers(needs);
+}
+
+/* A change. */
+
+/* Stores in '*plan' the change that 'values' describe.  Returns NULL if
+ * successful, otherwise an error message that the caller must free. */
+static char *
+plan_change(const struct value values[], jumbo_set_buffers *set_buffers,
+            struct jumbo_plan *plan)
+{
+    unsigned int n_threads = jumbo_n_threads();
+
+    *plan = (struct jumbo_plan) {
+        .port = values[PLAN_PORT].text,
+        .n_threads = get_number(values, PLAN_PMDS, MAX(n_threads, 2) - 1) + 1,
+    };
+    if (!plan->port) {
+        plan->n_add = get_number(values, PLAN_ADD, 1);
+    } else if (values[PLAN_ADD].text || values[PLAN_TYPE].text
+               || values[PLAN_DRIVER].text || values[PLAN_DEVARGS].text) {
+        return xasprintf("\"port\" changes a port, \"add\", \"type\", "
+                         "\"driver\" and \"devargs\" are about new ones");
+    } else if (!jumbo_port_get_needs(plan->port, &plan->needs)) {
+        return xasprintf("there is no DPDK port \"%s\"", plan->port);
+    }
+    apply(values, &plan->needs, n_threads, plan->n_threads, set_buffers);
+    return NULL;
+}
+
+/* "netdev-dpdk/mempool-plan [KEY=VALUE]...". */
+void
+jumbo_plan_change(struct unixctl_conn *conn, int argc, const char *argv[],
+                  jumbo_set_buffers *set_buffers)
+{
+    struct value values[PLAN_N_KEYS] = { { NULL, 0 } };
+    struct jumbo_plan plan;
+    char *error;
+
+    error = parse(&argv[1], argc - 1, A_CHANGE, values);
+    if (!error) {
+        error = plan_change(values, set_buffers, &plan);
+    }
+    if (error) {
+        unixctl_command_reply_error(conn, error);
+        free(error);
+    } else {
+        jumbo_show_plan(conn, &plan, values[PLAN_FORMAT].text);
+    }
+    clear_values(values);
+}
+
+/* A host. */
+
+/* What DPDK takes of a node's memory besides mempools, in bytes, about.  Of a
+ * queue of a NIC: its driver reserves a ring for as many descriptors as there
+ * can be, and a record for each (ixgbe_rxtx.c, 8,192 of 16 bytes; i40e_rxtx.c,
+ * 4,096 of 32 bytes).  The others as measured, in "ovs-appctl
+ * dpdk/get-malloc-stats". */
+#define QUEUE_SIZE (192 << 10)
+#define ETHERNET_PORT_SIZE (128 << 10)
+#define VHOST_PORT_SIZE (96 << 10)
+#define VHOST_QUEUE_SIZE (32 << 10) /* Of a guest, in both directions. */
+
+/* Memory of a NUMA node. */
+struct host_node {
+    size_t mbufs;               /* Bytes of them, */
+    size_t pools;               /* and that their mempools take besides. */
+    size_t devices;             /* Bytes for devices and what else there is. */
+    size_t needed;              /* MiB, an even number. */
+    int given;                  /* MiB. */
+    bool fits;
+};
+
+struct host {
+    struct value values[PLAN_N_KEYS];
+    unsigned int n_threads;
+    struct jumbo_layout_port *ports;
+    size_t n_ports, allocated_ports;
+    struct host_node nodes[RTE_MAX_NUMA_NODES];
+    int n_nodes;
+    struct jumbo_layout_pool *pools; /* Those that it is to have. */
+    size_t n_pools;
+};
+
+static int
+same_node(int numa_id)
+{
+    return numa_id;
+}
+
+/* Adds to 'host' the ports that 'values' describe. */
+static void
+host_add_ports(struct host *host, const struct value values[],
+               jumbo_set_buffers *set_buffers)
+{
+    int n = get_number(values, PLAN_ADD, 1);
+    struct jumbo_needs needs = { .numa_id = 0 };
+    size_t size;
+
+    apply(values, &needs, host->n_threads, host->n_threads, set_buffers);
+    size = (needs.rx_descs
+            ? ETHERNET_PORT_SIZE + (needs.n_rxq + needs.n_txq) * QUEUE_SIZE
+            : VHOST_PORT_SIZE
+              + get_number(values, PLAN_N_RXQ, 1) * VHOST_QUEUE_SIZE);
+    host->nodes[needs.numa_id].devices += n * size;
+    host->n_nodes = MAX(host->n_nodes, needs.numa_id + 1);
+    for (int i = 0; i < n; i++) {
+        if (host->n_ports >= host->allocated_ports) {
+            host->ports = x2nrealloc(host->ports, &host->allocated_ports,
+                                     sizeof *host->ports);
+        }
+        host->ports[host->n_ports++] = (struct jumbo_layout_port) {
+            .next = needs,
+        };
+    }
+}
+
+static jumbo_mbufs_size_func *
+host_mbufs_size(const struct host *host)
+{
+    return (is_value(host->values, PLAN_IOVA_MODE, "pa")
+            ? jumbo_mbufs_size_pa : jumbo_mbufs_size_va);
+}
+
+/* Stores in '*poolsp' the pools that 'host' is to have, with the bytes of each
+ * node in 'memory_sizes', or with enough of them if that is NULL.  Returns
+ * their number. */
+static size_t
+host_layout(const struct host *host, const size_t memory_sizes[],
+            struct jumbo_layout_pool **poolsp)
+{
+    const struct value *values = host->values;
+    struct jumbo_layout_input in = {
+        .ports = host->ports,
+        .n_ports = host->n_ports,
+        .can_grow = true,
+        .demand = {
+            .n_threads = host->n_threads,
+            .cache_size = RTE_MEMPOOL_CACHE_MAX_SIZE,
+            .n_segments = (SEGMENTS_WHOLE_BATCHES
+                           && is_value(values, PLAN_TSO, "true")
+                           ? JUMBO_GSO_SEGMENTS : 1),
+            .flush_interval = get_number(values, PLAN_FLUSH_INTERVAL, 0),
+            .max_frags = get_number(values, PLAN_MAX_NFRAGS, 0),
+            .headroom = get_number(values, PLAN_HEADROOM, 0),
+        },
+        .mbufs_size = host_mbufs_size(host),
+        .memory_node = same_node,
+        .memory_sizes = memory_sizes,
+    };
+
+    return jumbo_layout(&in, poolsp);
+}
+
+static size_t
+mbufs_size(const struct host *host, const struct jumbo_layout_pool *pool,
+           uint64_t n)
+{
+    return host_mbufs_size(host)(pool->key.numa_id, pool->key.buffer_size,
+                                 pool->grows_in_place, n);
+}
+
+/* Adds to the nodes of 'host' what its pools take. */
+static void
+host_add_pools(struct host *host)
+{
+    for (size_t i = 0; i < host->n_pools; i++) {
+        const struct jumbo_layout_pool *pool = &host->pools[i];
+        struct host_node *node = &host->nodes[pool->key.numa_id];
+
+        node->mbufs += mbufs_size(host, pool, pool->new_size);
+        node->pools += JUMBO_POOL_OVERHEAD;
+        if (!pool->grows_in_place && !pool->key.starts_once) {
+            /* The one that it replaces is still there. */
+            node->mbufs += mbufs_size(host, pool, pool->wanted);
+            node->pools += JUMBO_POOL_OVERHEAD;
+        }
+    }
+    for (int i = 0; i < host->n_nodes; i++) {
+        if (host->nodes[i].pools) {
+            host->nodes[i].devices += JUMBO_KEPT_MEMORY;
+        }
+    }
+}
+
+/* Returns true if all pools on the node with index 'n' are as large as they
+ * are to be when that has 'mib': they take no more than Open vSwitch's own
+ * formulas do with the same memory. */
+static bool
+host_fits(const struct host *host, int n, size_t mib)
+{
+    const struct host_node *node = &host->nodes[n];
+    size_t memory_sizes[RTE_MAX_NUMA_NODES];
+    struct jumbo_layout_pool *pools;
+    size_t n_pools;
+    bool fits = true;
+
+    if (node->mbufs + node->pools + node->devices > mib << 20) {
+        return false;
+    }
+    for (int i = 0; i < host->n_nodes; i++) {
+        memory_sizes[i] = (mib << 20) - node->devices;
+    }
+    n_pools = host_layout(host, memory_sizes, &pools);
+    for (size_t i = 0; i < host->n_pools; i++) {
+        const struct jumbo_layout_pool *wanted = &host->pools[i];
+
+        if (wanted->key.numa_id == n) {
+            fits = fits && (jumbo_layout_find(pools, n_pools, &wanted->key)
+                            ->target >= wanted->target);
+        }
+    }
+    free(pools);
+    return fits;
+}
+
+/* Calculates what 'host', whose ports are there, needs.  Returns true if it
+ * has that. */
+static bool
+host_calculate(struct host *host)
+{
+    bool all_fit = true;
+
+    for (size_t i = 0; i < host->n_ports; i++) {
+        host->ports[i].id = &host->ports[i];
+    }
+    host->n_pools = host_layout(host, NULL, &host->pools);
+    host_add_pools(host);
+    for (int i = 0; i < host->n_nodes; i++) {
+        struct host_node *node = &host->nodes[i];
+
+        node->needed = (node->mbufs + node->pools + node->devices) >> 21 << 1;
+        while (!host_fits(host, i, node->needed)) {
+            node->needed += 2;
+        }
+        node->fits = (!host->values[PLAN_SOCKET_MEM].text
+                      || host_fits(host, i, node->given));
+        all_fit = all_fit && node->fits;
+    }
+    return all_fit;
+}
+
+/* Puts a list of how many times 'unit' MiB each node of 'host' needs. */
+static void
+put_needed(struct ds *s, const struct host *host, int unit)
+{
+    for (int i = 0; i < host->n_nodes; i++) {
+        ds_put_format(s, "%s%"PRIuSIZE, i ? "," : "",
+                      DIV_ROUND_UP(host->nodes[i].needed, unit));
+    }
+}
+
+static void
+put_host(struct ds *s, const struct host *host)
+{
+    for (int i = 0; i < host->n_nodes; i++) {
+        const struct host_node *node = &host->nodes[i];
+
+        ds_put_format(s, "NUMA node %d: %.1f MB for mbufs, %.1f MB for "
+                      "mempools, %.1f MB for devices: %"PRIuSIZE" MiB", i,
+                      node->mbufs / 1e6, node->pools / 1e6,
+                      node->devices / 1e6, node->needed);
+        if (host->values[PLAN_SOCKET_MEM].text) {
+            ds_put_format(s, "; %d MiB: %s", node->given,
+                          node->fits ? "fits" : "does not fit");
+        }
+        ds_put_char(s, '\n');
+    }
+    ds_put_cstr(s, "other_config:dpdk-socket-mem=");
+    put_needed(s, host, 1);
+    ds_put_cstr(s, "\nhugepages of 2 MB: ");
+    put_needed(s, host, 2);
+    ds_put_cstr(s, "; or of 1 GB: ");
+    put_needed(s, host, 1024);
+    ds_put_char(s, '\n');
+}
+
+static struct json *
+host_to_json(const struct host *host, const struct jumbo_pools_info *info,
+             bool all_fit)
+{
+    struct json *nodes = json_array_create_empty();
+    struct json *json = json_object_create();
+
+    for (int i = 0; i < host->n_nodes; i++) {
+        const struct host_node *node = &host->nodes[i];
+        struct json *n = json_object_create();
+
+        json_object_put(n, "node", json_integer_create(i));
+        json_object_put(n, "mbuf_bytes", json_integer_create(node->mbufs));
+        json_object_put(n, "mempool_bytes", json_integer_create(node->pools));
+        json_object_put(n, "device_bytes", json_integer_create(node->devices));
+        json_object_put(n, "needed_mib", json_integer_create(node->needed));
+        if (host->values[PLAN_SOCKET_MEM].text) {
+            json_object_put(n, "given_mib", json_integer_create(node->given));
+        }
+        json_object_put(n, "fits", json_boolean_create(node->fits));
+        json_array_add(nodes, n);
+    }
+    json_object_put(json, "pools", jumbo_show_pools_to_json(info));
+    json_object_put(json, "memory", nodes);
+    json_object_put(json, "fits", json_boolean_create(all_fit));
+    return json;
+}
+
+/* Prints what 'host' needs. */
+static void
+host_print(const struct host *host, bool all_fit)
+{
+    struct jumbo_pools_info info = {
+        .pools = xcalloc(host->n_pools, sizeof *info.pools),
+        .n = host->n_pools,
+    };
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < host->n_pools; i++) {
+        const struct jumbo_layout_pool *pool = &host->pools[i];
+
+        info.pools[i] = jumbo_pool_info(pool);
+        info.pools[i].n_missing = pool->new_size;
+        info.pools[i].missing_size = mbufs_size(host, pool, pool->new_size);
+    }
+    for (size_t i = 0; i < host->n_ports; i++) {
+        struct jumbo_pool_key key = jumbo_needs_key(&host->ports[i].next,
+                                                    host->ports[i].id);
+
+        info.pools[jumbo_layout_find(host->pools, host->n_pools, &key)
+                   - host->pools].n_new_ports++;
+    }
+    jumbo_pools_sort(&info);
+
+    if (host->values[PLAN_FORMAT].text) {
+        struct json *json = host_to_json(host, &info, all_fit);
+
+        json_to_ds(json, JSSF_SORT, &s);
+        json_destroy(json);
+        ds_put_char(&s, '\n');
+    } else {
+        jumbo_show_put_pools(&s, &info, true);
+        put_host(&s, host);
+    }
+    fputs(ds_cstr(&s), stdout);
+    ds_destroy(&s);
+    jumbo_pools_free(&info);
+}
+
+/* Sets the memory of the nodes of 'host' to 'list'.  Returns NULL if
+ * successful, otherwise an error message that the caller must free. */
+static char *
+host_set_memory(struct host *host, const char *list)
+{
+    char *copy = xstrdup(list);
+    char *save_ptr = NULL;
+    int i = 0;
+
+    for (char *s = strtok_r(copy, ",", &save_ptr); s;
+         s = strtok_r(NULL, ",", &save_ptr)) {
+        if (i >= RTE_MAX_NUMA_NODES
+            || !str_to_int(s, 10, &host->nodes[i].given)
+            || host->nodes[i].given < 0) {
+            free(copy);
+            return xasprintf("dpdk-socket-mem=%s: not a list of MiB for each "
+                             "NUMA node", list);
+        }
+        i++;
+    }
+    free(copy);
+    return NULL;
+}
+
+/* Has 'configure' and 'host' heed what 'host' has, but for its ports.  Returns
+ * NULL if successful, otherwise an error message that the caller must free. */
+static char *
+host_configure(struct host *host, jumbo_configure *configure)
+{
+    static const int in_other_config[] = {
+        PLAN_HEADROOM, PLAN_PER_PORT, PLAN_SHARED,
+    };
+    struct smap config = SMAP_INITIALIZER(&config);
+
+    for (int i = 0; i < ARRAY_SIZE(in_other_config); i++) {
+        int key = in_other_config[i];
+
+        if (host->values[key].text) {
+            smap_add(&config, keys[key].name, host->values[key].text);
+        }
+    }
+    configure(&config);
+    smap_destroy(&config);
+    host->n_threads = get_number(host->values, PLAN_PMDS, 1) + 1;
+    return (host->values[PLAN_SOCKET_MEM].text
+            ? host_set_memory(host, host->values[PLAN_SOCKET_MEM].text)
+            : NULL);
+}
+
+/* Adds to 'host' what 'words' describe: ports if one of them is their type,
+ * before which all else must have been described.  Returns NULL if successful,
+ * otherwise an error message that the caller must free. */
+static char *
+host_add(struct host *host, const struct svec *words,
+         jumbo_configure *configure, jumbo_set_buffers *set_buffers)
+{
+    const char *const *names = (const char *const *) words->names;
+    struct value values[PLAN_N_KEYS] = { { NULL, 0 } };
+    bool ports = false;
+    char *error;
+
+    for (size_t i = 0; i < words->n; i++) {
+        ports = ports || !strncmp(names[i], "type=", strlen("type="));
+    }
+    if (!ports) {
+        return (host->n_threads
+                ? xasprintf("%s: ports begin with \"type=\", and what is not "
+                            "about ports comes before the first of them",
+                            names[0])
+                : parse(names, words->n, A_HOST, host->values));
+    }
+    error = host->n_threads ? NULL : host_configure(host, configure);
+    if (!error) {
+        error = parse(names, words->n, PORTS, values);
+    }
+    if (!error) {
+        host_add_ports(host, values, set_buffers);
+    }
+    clear_values(values);
+    return error;
+}
+
+/* Reads the description of 'host' from 'stream'.  Returns NULL if successful,
+ * otherwise an error message that the caller must free. */
+static char *
+host_read(struct host *host, FILE *stream, int *line_number,
+          jumbo_configure *configure, jumbo_set_buffers *set_buffers)
+{
+    struct ds line = DS_EMPTY_INITIALIZER;
+    char *error = NULL;
+
+    while (!error && !ds_get_preprocessed_line(&line, stream, line_number)) {
+        struct svec words = SVEC_EMPTY_INITIALIZER;
+
+        svec_parse_words(&words, ds_cstr(&line));
+        error = host_add(host, &words, configure, set_buffers);
+        svec_destroy(&words);
+    }
+    ds_destroy(&line);
+    return error ? error
+           : host->n_ports ? NULL
+           : xasprintf("there are no ports");
+}
+
+/* Prints what the host that is described in the file 'file_name' needs, "-"
+ * for standard input.  Returns the exit status: 0 if it has that or doesn't
+ * say what it has, 1 if not, 2 if the description isn't right. */
+int
+jumbo_plan_host(const char *file_name, jumbo_configure *configure,
+                jumbo_set_buffers *set_buffers)
+{
+    FILE *stream = strcmp(file_name, "-") ? fopen(file_name, "r") : stdin;
+    struct host host = { .n_ports = 0 };
+    int line_number = 0;
+    int status = 2;
+    char *error;
+
+    if (!stream) {
+        ovs_error(errno, "%s", file_name);
+        return status;
+    }
+    error = host_read(&host, stream, &line_number, configure, set_buffers);
+    if (error) {
+        ovs_error(0, "%s:%d: %s", file_name, line_number, error);
+        free(error);
+    } else {
+        bool fits = host_calculate(&host);
+
+        host_print(&host, fits);
+        status = fits ? 0 : 1;
+    }
+    clear_values(host.values);
+    free(host.ports);
+    free(host.pools);
+    if (stream != stdin) {
+        fclose(stream);
+    }
+    return status;
+}

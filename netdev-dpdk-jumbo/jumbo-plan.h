@@ -1,0 +1,40 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef JUMBO_PLAN_H
+#define JUMBO_PLAN_H 1
+
+/* What mempools would take: after a change of the switch that runs
+ * ("ovs-appctl netdev-dpdk/mempool-plan"), or on a host that is described in a
+ * file, where no switch and no DPDK run ("ovs-vswitchd --mempool-plan"). */
+
+struct jumbo_needs;
+struct smap;
+struct unixctl_conn;
+
+/* Sets the buffers for a port with 'needs', all else of which is set, as the
+ * user configured it, with jumbo_needs_set_buffers(). */
+typedef void jumbo_set_buffers(struct jumbo_needs *needs);
+
+/* Has jumbo_set_buffers() heed 'other_config'. */
+typedef void jumbo_configure(const struct smap *other_config);
+
+void jumbo_plan_change(struct unixctl_conn *, int argc, const char *argv[],
+                       jumbo_set_buffers *);
+int jumbo_plan_host(const char *file_name, jumbo_configure *,
+                    jumbo_set_buffers *);
+
+#endif /* jumbo-plan.h */
