@@ -808,6 +808,28 @@ class Host(End):
         self.open()
 
 
+def wire(sites, name, middle):
+    """Joins sites by a wire that has that name at each, and a switch, Linux's
+    bridge, in the namespace 'middle'.
+
+    A site has a name, which its port there ends with, and a switch.
+    """
+    bridge = f"br-{name}"
+    run(["ip", "-n", middle, "link", "add", bridge, "type", "bridge"])
+    for site in sites:
+        port = f"{name}-{site.name}"
+        run(["ip", "-n", site.switch.namespace, "link", "add", name, "mtu",
+             str(WIRE_MTU), "type", "veth", "peer", "name", port, "mtu",
+             str(WIRE_MTU), "netns", middle])
+        for namespace, device in ((site.switch.namespace, name),
+                                  (middle, port)):
+            with in_namespace(namespace):
+                offloads_off(device)
+            run(["ip", "-n", namespace, "link", "set", device, "up"])
+        run(["ip", "-n", middle, "link", "set", port, "master", bridge])
+    run(["ip", "-n", middle, "link", "set", bridge, "up"])
+
+
 def add_address(namespace, address):
     """Gives eth0 in a namespace an IPv4 address, with its prefix length."""
     run(["ip", "-n", namespace, "addr", "add", address, "dev", "eth0"])
@@ -932,7 +954,7 @@ def is_fragment(frame):
     return IP in packet and bool(packet[IP].flags.MF or packet[IP].frag)
 
 
-# Programs that check, step by step, what holds with guests in QEMU.
+# Programs that check, step by step, what holds.
 
 class Steps:
     """Steps, in order, and the sentences that didn't hold, in `failures`.
@@ -942,6 +964,7 @@ class Steps:
     """
 
     steps = ()
+    needs_vms = True               # if not, image is None
 
     def __init__(self, lab, root, image):
         self.lab = lab
@@ -958,7 +981,8 @@ class Steps:
         """Runs the steps; one in which something didn't hold is the last."""
         for name in self.steps:
             step = getattr(self, name)
-            say(f"\n{step.__doc__}")
+            self.title = step.__doc__
+            say(f"\n{self.title}")
             try:
                 step()
             except LabError as error:
@@ -976,18 +1000,24 @@ def run_steps(steps, description):
                "missing.")
     parser.add_argument("--root", required=True,
                         help="the installed Open vSwitch")
-    parser.add_argument("--image", required=True,
-                        help="what build-aux/guest-image made")
+    if steps.needs_vms:
+        parser.add_argument("--image", required=True,
+                            help="what build-aux/guest-image made")
+    else:
+        parser.set_defaults(image=None)
     args = parser.parse_args()
-    lacks = missing(args.root) + missing_for_vms(args.image)
+    lacks = missing(args.root)
+    if steps.needs_vms:
+        lacks += missing_for_vms(args.image)
     if lacks:
         print("\n".join(lacks), file=sys.stderr)
         return 2
 
     exit_on_signals()
     with Lab(echo=say) as lab:
-        say("Guests: QEMU, " + ("KVM" if Vm.kvm_works(lab, args.image)
-                                else "without KVM (TCG)"))
+        if steps.needs_vms:
+            say("Guests: QEMU, " + ("KVM" if Vm.kvm_works(lab, args.image)
+                                    else "without KVM (TCG)"))
         it = steps(lab, args.root, args.image)
         it.run()
         lab.keep = bool(it.failures)
