@@ -609,47 +609,10 @@ class Guest(Testpmd):
         self.wait_printed("Press enter to exit", seconds)
 
 
-class Machine(Process):
-    """A machine in QEMU, whose console is a shell and goes to `log`.
+class Console(Process):
+    """A guest whose console is a shell and goes to `log`."""
 
-    image: the folder that build-aux/guest-image made.  devices: arguments
-    that give it some.  boot: more for its kernel's command line.
-    """
-
-    _kvm_works = None              # not known yet
-
-    def __init__(self, lab, image, devices, memory_mib, name, boot=""):
-        self.monitor = lab.path(f"{name}.qmp")
-        self.namespace = lab.namespace(name)
-        self._commands = 0
-        super().__init__(lab, self.namespace, [
-            *self._qemu(image, self.kvm_works(lab, image), boot),
-            "-m", f"{memory_mib}",
-            "-qmp", f"unix:{self.monitor},server=on,wait=off", *devices],
-            log=lab.path(f"{name}.log"))
-
-    @staticmethod
-    def _qemu(image, kvm, boot=""):
-        return [QEMU, "-nodefaults", "-display", "none", "-no-reboot",
-                "-serial", "stdio", *(["-accel", "kvm", "-cpu", "host"] if kvm
-                                      else ["-accel", "tcg", "-cpu", "max"]),
-                "-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.gz",
-                "-append", f"console=ttyS0 quiet panic=-1 {boot}".rstrip()]
-
-    @classmethod
-    def kvm_works(cls, lab, image):
-        """Returns whether a guest boots with KVM; it may not, though there is
-        a /dev/kvm."""
-        if cls._kvm_works is None and os.access("/dev/kvm", os.W_OK):
-            probe = Process(lab, lab.namespace("probe"),
-                            [*cls._qemu(image, True), "-m", "128"],
-                            log=lab.path("probe.log"))
-            with contextlib.suppress(LabError):
-                probe.wait_printed(GUEST_IS_UP, KVM_BOOT_SECONDS)
-                cls._kvm_works = True
-            probe.stop()
-        cls._kvm_works = bool(cls._kvm_works)
-        return cls._kvm_works
+    _commands = 0
 
     def wait_up(self, seconds=60):
         """Waits until the guest has booted."""
@@ -682,6 +645,48 @@ class Machine(Process):
     def read(self, path):
         """Returns what is in a file of the guest."""
         return base64.b64decode(self.run(f"base64 {path}"))
+
+
+class Machine(Console):
+    """A machine in QEMU.
+
+    image: the folder that build-aux/guest-image made.  devices: arguments
+    that give it some.  boot: more for its kernel's command line.
+    """
+
+    _kvm_works = None              # not known yet
+
+    def __init__(self, lab, image, devices, memory_mib, name, boot=""):
+        self.monitor = lab.path(f"{name}.qmp")
+        self.namespace = lab.namespace(name)
+        super().__init__(lab, self.namespace, [
+            *self._qemu(image, self.kvm_works(lab, image), boot),
+            "-m", f"{memory_mib}",
+            "-qmp", f"unix:{self.monitor},server=on,wait=off", *devices],
+            log=lab.path(f"{name}.log"))
+
+    @staticmethod
+    def _qemu(image, kvm, boot=""):
+        return [QEMU, "-nodefaults", "-display", "none", "-no-reboot",
+                "-serial", "stdio", *(["-accel", "kvm", "-cpu", "host"] if kvm
+                                      else ["-accel", "tcg", "-cpu", "max"]),
+                "-kernel", f"{image}/vmlinuz", "-initrd", f"{image}/initrd.gz",
+                "-append", f"console=ttyS0 quiet panic=-1 {boot}".rstrip()]
+
+    @classmethod
+    def kvm_works(cls, lab, image):
+        """Returns whether a guest boots with KVM; it may not, though there is
+        a /dev/kvm."""
+        if cls._kvm_works is None and os.access("/dev/kvm", os.W_OK):
+            probe = Process(lab, lab.namespace("probe"),
+                            [*cls._qemu(image, True), "-m", "128"],
+                            log=lab.path("probe.log"))
+            with contextlib.suppress(LabError):
+                probe.wait_printed(GUEST_IS_UP, KVM_BOOT_SECONDS)
+                cls._kvm_works = True
+            probe.stop()
+        cls._kvm_works = bool(cls._kvm_works)
+        return cls._kvm_works
 
     def qmp(self, command, **arguments):
         """Sends a command to QEMU's monitor; returns what it answers."""
