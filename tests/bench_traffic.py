@@ -11,15 +11,13 @@ from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, Unixctl,
                          cells, header, how_many_runs, log_ticks, need, plot,
                          refused, values)
 from jumbo_lab import (ETHER_LEN, FCS_LEN, NUMBERED_FILTER, TESTPMD,
-                       Capture, Guest, Host, LabError, Process, Vm,
+                       Capture, Guest, Host, LabError, Process,
                        add_address, comes, free_hugepages_mib, lost,
-                       missing_for_vms, numbered_frame, run, wait_for)
+                       numbered_frame, run, wait_for)
 
 MEMORY_MIB = 4096                  # what the unpatched switch wants
 MTUS = (1500, 2000, 3000, 4000, 6000, 9000, 9710)
 QUICK_MTUS = (1500, 9000, 9710)
-GUEST_MTUS = (1500, 9000, 9710)
-QUICK_GUEST_MTUS = (1500, 9710)
 FRAMES = (64, 256, 512, 1024, 1518, 9018)  # with FCS
 QUICK_FRAMES = (64, 9018)
 IDLE_PORTS, IDLE_QUEUES = 4, 8     # net_virtio_user has up to 8
@@ -47,74 +45,6 @@ def set_mtu(switch, mtu, ports):
                for port in ports)
 
 
-class Throughput(Part):
-    """iperf3 against the MTU.  Subclasses say between which endpoints."""
-
-    case = "mtu"
-
-    def _start(self, bench, lab, switch):
-        """Connects two endpoints to the ports PORTS."""
-        raise NotImplementedError
-
-    def _iperf3(self, mtu, seconds):
-        """Gives both endpoints that MTU; returns iperf3's JSON text."""
-        raise NotImplementedError
-
-    def _mtus(self, bench):
-        return QUICK_MTUS if bench.quick else MTUS
-
-    def plan(self, bench):
-        mtus = len(self._mtus(bench))
-        return (bench.runs * len(bench.builds) * mtus,
-                self._seconds(bench) + 1 + 4 / mtus)
-
-    @staticmethod
-    def _seconds(bench):
-        return 1 if bench.quick else 3
-
-    def measure(self, bench):
-        rows = []
-        for number, build in bench.pairs():
-            with bench.switch(build, MEMORY_MIB) as (lab, switch):
-                self._start(bench, lab, switch)
-                switch.connect("br0", PORTS)
-                for mtu in self._mtus(bench):
-                    if set_mtu(switch, mtu, PORTS):
-                        rate = bits_per_second(
-                            self._iperf3(mtu, self._seconds(bench)))
-                    else:
-                        rate = refused(build, mtu)
-                    rows.append({"run": number, "build": build, "mtu": mtu,
-                                 "bits_per_second": rate})
-                    bench.progress(f"{build}, MTU {mtu}: " + (
-                        f"{rate / 1e9:.2f} Gb/s" if rate else NOT_GRANTED))
-        return {"seconds": self._seconds(bench), "rows": rows}
-
-    def tables(self, results, about):
-        def of(build, mtu):
-            return values(results["rows"], build, "bits_per_second", mtu=mtu)
-
-        mtus = list(dict.fromkeys(row["mtu"] for row in results["rows"]))
-        lines = [[str(mtu), *cells([of(build, mtu) for build in
-                                    about["builds"]], "{:.2f}", 1e-9,
-                                   "{:.3f}")] for mtu in mtus]
-        for mtu in mtus[1:]:
-            lines.append([f"{mtu} to {mtus[0]}", *(
-                Spread([b / a for a, b in zip(of(build, mtus[0]),
-                                              of(build, mtu))]).show("{:.2f}")
-                if of(build, mtu) else "" for build in about["builds"])])
-        return [Table(self.title, self._note(results)
-                      + f"  Gb/s of TCP data in {results['seconds']} s, "
-                      f"medians of {how_many_runs(about)} (smallest to "
-                      "largest), and the factor that a larger MTU gives.",
-                      header(about, "MTU"), lines)]
-
-    def draw(self, axes, results, about):
-        plot(axes, results, about, "bits_per_second", "mtu", 1e-9, "{:.2f}")
-        axes.set_xlabel("MTU")
-        axes.set_ylabel("TCP data, Gb/s")
-
-
 def bits_per_second(text):
     """Returns the receiver's rate from what "iperf3 --json" printed."""
     try:
@@ -129,12 +59,57 @@ def bits_per_second(text):
     return rate
 
 
-class NativeThroughput(Throughput):
-    key = "throughput"
+def iperf3_between(lab, client, server, address, seconds):
+    """Runs iperf3 between two Hosts; returns what it prints."""
+    log = lab.path(f"iperf3-{len(lab.processes)}.log")
+    listener = Process(lab, server.namespace,
+                       ["iperf3", "-s", "-1", "--forceflush"], log=log)
+    listener.wait_printed("listening", 10)
+    done = run(["ip", "netns", "exec", client.namespace, "iperf3", "-c",
+                address, "-t", str(seconds), "--json"],
+               seconds + 30, check=False)
+    listener.stop()
+    return done.stdout + done.stderr
+
+
+class Throughput(Part):
+    """iperf3 against the MTU."""
+
+    key, case = "throughput", "mtu"
     title = "TCP between two hosts (iperf3)"
 
-    def _start(self, bench, lab, switch):
+    def _mtus(self, bench):
+        return QUICK_MTUS if bench.quick else MTUS
+
+    def plan(self, bench):
+        mtus = len(self._mtus(bench))
+        return (bench.runs * len(bench.builds) * mtus,
+                self._seconds(bench) + 1 + 4 / mtus)
+
+    @staticmethod
+    def _seconds(bench):
+        return 1 if bench.quick else 3
+
+    def measure(self, bench):
         need("iperf3")
+        rows = []
+        for number, build in bench.pairs():
+            with bench.switch(build, MEMORY_MIB) as (lab, switch):
+                self._start(lab, switch)
+                switch.connect("br0", PORTS)
+                for mtu in self._mtus(bench):
+                    if set_mtu(switch, mtu, PORTS):
+                        rate = bits_per_second(
+                            self._iperf3(mtu, self._seconds(bench)))
+                    else:
+                        rate = refused(build, mtu)
+                    rows.append({"run": number, "build": build, "mtu": mtu,
+                                 "bits_per_second": rate})
+                    bench.progress(f"{build}, MTU {mtu}: " + (
+                        f"{rate / 1e9:.2f} Gb/s" if rate else NOT_GRANTED))
+        return {"seconds": self._seconds(bench), "rows": rows}
+
+    def _start(self, lab, switch):
         self._lab = lab
         self._hosts = [Host(lab, port, switch) for port in PORTS]
         for host, address in zip(self._hosts, ADDRESSES):
@@ -142,79 +117,38 @@ class NativeThroughput(Throughput):
             add_address(host.namespace, f"{address}/24")
 
     def _iperf3(self, mtu, seconds):
-        client, server = (host.namespace for host in self._hosts)
-        for namespace in client, server:
-            run(["ip", "-n", namespace, "link", "set", "eth0", "mtu",
+        """Gives both hosts that MTU; returns what iperf3 prints."""
+        for host in self._hosts:
+            run(["ip", "-n", host.namespace, "link", "set", "eth0", "mtu",
                  str(mtu)])
-        listener = Process(self._lab, server,
-                           ["iperf3", "-s", "-1", "--forceflush"],
-                           log=self._lab.path(f"iperf3-{mtu}.log"))
-        listener.wait_printed("listening", 10)
-        done = run(["ip", "netns", "exec", client, "iperf3", "-c",
-                    ADDRESSES[1], "-t", str(seconds), "--json"],
-                   seconds + 30, check=False)
-        listener.stop()
-        return done.stdout + done.stderr
+        return iperf3_between(self._lab, *self._hosts, ADDRESSES[1], seconds)
 
-    @staticmethod
-    def _note(_):
-        return ("Kernel TCP in two network namespaces, on veths whose other "
-                "ends are physical-type ports (net_pcap) of the switch; no "
-                "offloads.")
+    def tables(self, results, about):
+        def of(build, mtu):
+            return values(results["rows"], build, "bits_per_second", mtu=mtu)
 
+        mtus = list(dict.fromkeys(row["mtu"] for row in results["rows"]))
+        lines = [[str(mtu), *cells([of(build, mtu) for build in
+                                    about["builds"]], "{:.2f}", 1e-9,
+                                   "{:.3f}")] for mtu in mtus]
+        for mtu in mtus[1:]:
+            lines.append([f"{mtu} to {mtus[0]}", *(
+                Spread([b / a for a, b in zip(of(build, mtus[0]),
+                                              of(build, mtu))]).show("{:.2f}")
+                if of(build, mtu) else "" for build in about["builds"])])
+        return [Table(self.title,
+                      "Kernel TCP in two network namespaces, on veths whose "
+                      "other ends are physical-type ports (net_pcap) of the "
+                      "switch; no offloads.  Gb/s of TCP data in "
+                      f"{results['seconds']} s, medians of "
+                      f"{how_many_runs(about)} (smallest to largest), and the "
+                      "factor that a larger MTU gives.",
+                      header(about, "MTU"), lines)]
 
-class GuestThroughput(Throughput):
-    key = "guests"
-    title = "TCP between two guests (iperf3 in QEMU)"
-
-    def _mtus(self, bench):
-        return QUICK_GUEST_MTUS if bench.quick else GUEST_MTUS
-
-    def plan(self, bench):
-        steps, seconds = super().plan(bench)
-        return steps, seconds + 4
-
-    def measure(self, bench):
-        lacks = missing_for_vms(bench.image or "(no folder)")
-        if lacks:
-            raise Skip("; ".join(line.rstrip(".") for line in lacks))
-        results = super().measure(bench)
-        results["kvm"] = Vm.kvm_works(None, None)
-        return results
-
-    def _start(self, bench, lab, switch):
-        paths = [lab.path(port) for port in PORTS]
-        self._vms = [Vm(lab, bench.image, [path], host_mtu=max(GUEST_MTUS),
-                        memory_mib=256, name=f"vm{number}", number=number)
-                     for number, path in enumerate(paths)]
-        for port, path, vm, address in zip(PORTS, paths, self._vms,
-                                           ADDRESSES):
-            switch.add_vhost("br0", port, path)
-            vm.wait_up()
-            if vm.run("command -v iperf3 || :").strip() == "":
-                raise Skip("the guests' image has no iperf3: install it "
-                           "before make guests")
-            vm.run(f"ip addr add {address}/24 dev eth0; "
-                   "ip link set eth0 up")
-            switch.wait(port, "link_state=up")
-
-    def _iperf3(self, mtu, seconds):
-        client, server = self._vms
-        for vm in self._vms:
-            vm.run(f"ip link set eth0 mtu {mtu}")
-        log = f"/tmp/iperf3-{mtu}.log"
-        server.run(f"iperf3 -s -1 --forceflush >{log} 2>&1 & "
-                   f"until grep -q listening {log}; do usleep 10000; done")
-        return client.run(f"iperf3 -c {ADDRESSES[1]} -t {seconds} --json "
-                          "2>&1 || :", seconds + 60)
-
-    @staticmethod
-    def _note(results):
-        return ("Two guests of one virtual CPU on vhost-user ports, without "
-                "TSO, with " + ("KVM." if results["kvm"] else "QEMU's own "
-                                "emulation (TCG), KVM not being available: "
-                                "what the guests' CPUs can do is measured "
-                                "here, not what the switch can."))
+    def draw(self, axes, results, about):
+        plot(axes, results, about, "bits_per_second", "mtu", 1e-9, "{:.2f}")
+        axes.set_xlabel("MTU")
+        axes.set_ylabel("TCP data, Gb/s")
 
 
 class Forwarding(Part):
@@ -561,11 +495,15 @@ def pmd_work(unixctl):
     """Returns (cycles per packet, packets) of the PMD thread in a slice."""
     unixctl.call("dpif-netdev/pmd-stats-clear")
     time.sleep(SLICE_SECONDS)
-    stats = unixctl.call("dpif-netdev/pmd-perf-show")
+    return pmd_counted(unixctl.call("dpif-netdev/pmd-perf-show"))
+
+
+def pmd_counted(stats):
+    """Returns (cycles per packet, packets), from what pmd-perf-show says."""
     found = re.search(r"^pmd thread.*?Rx packets: +(\d+) +\(.*?, (\d+) "
                       r"cycles/pkt\)", stats, re.M | re.S)
     if not found:
-        raise LabError(f"No packets came from the guest: {stats}")
+        raise LabError(f"The PMD thread got no packets: {stats}")
     return int(found[2]), int(found[1])
 
 

@@ -32,7 +32,7 @@ PATCHED_ONLY = "netdev-dpdk/mempool-show"
 NOT_GRANTED = "not granted"
 BAR_WIDTH = 20
 FEW_CPUS = 4                       # fewer, and all are shared
-TOOLS = {**lab_library.PACKAGES, "iperf3": "iperf3"}
+TOOLS = {**lab_library.PACKAGES, "iperf3": "iperf3", "ethtool": "ethtool"}
 
 
 class Skip(Exception):
@@ -48,10 +48,10 @@ class PlainSwitch(Switch):
     two machines can be compared, and it is never less than was asked for.
     """
 
-    def __init__(self, lab, root, memory_mib, eal, hugepages):
+    def __init__(self, lab, root, memory_mib, eal, hugepages, other_config):
         self._exact = memory_mib, hugepages, (
             f"{HUGE_EAL if hugepages else NO_HUGE_EAL} -m {memory_mib} {eal}")
-        super().__init__(lab, root)
+        super().__init__(lab, root, other_config=other_config)
 
     def _start(self, other_config):
         self.memory_mib, self.hugepages, self.eal = self._exact
@@ -245,7 +245,8 @@ class Bench:
             f"{minutes:>3}:{seconds:02} left  {text}")
 
     @contextlib.contextmanager
-    def switch(self, build, memory_mib, eal="", hugepages=False):
+    def switch(self, build, memory_mib, eal="", hugepages=False,
+               other_config=()):
         """A lab and a running switch with bridge br0, for the "with"."""
         needed, there = SPARE_MIB, available_memory_mib()
         if not hugepages:
@@ -255,7 +256,8 @@ class Bench:
                        f"here, and {there:,} MiB are available")
         root = self.roots[build]
         with Lab(echo=say) as lab:
-            switch = PlainSwitch(lab, root, memory_mib, eal, hugepages)
+            switch = PlainSwitch(lab, root, memory_mib, eal, hugepages,
+                                 other_config)
             commands = switch.appctl("list-commands").stdout
             if (PATCHED_ONLY in commands) != (build == PATCHED):
                 raise LabError(f"{root} is not the {build} switch: "

@@ -8,7 +8,6 @@ remains for what a hypervisor does, host_mtu and migration.
 import contextlib
 import os
 import select
-import signal
 import socket
 import struct
 import threading
@@ -198,21 +197,17 @@ class UmlGuest(Console):
         self.run("; ".join(f"ip link set eth{n} address {mac}"
                            for n, mac in enumerate(self._macs)) or ":")
 
-    def kill(self):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, signal.SIGKILL)
-        super().kill()
-
     def stop(self, seconds=0):
         super().stop(seconds)
 
     def cpu_seconds(self):
         """Returns how long its processes have run."""
         ticks = 0
+        ours = os.readlink(f"/proc/{self.pid}/ns/pid_for_children")
         for pid in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError), \
-                    open(f"/proc/{pid}/stat") as stat:
-                fields = stat.read().rpartition(")")[2].split()
-                if int(fields[2]) == self.pid:
+            with contextlib.suppress(OSError):     # it has ended
+                if os.readlink(f"/proc/{pid}/ns/pid") == ours:
+                    with open(f"/proc/{pid}/stat") as stat:
+                        fields = stat.read().rpartition(")")[2].split()
                     ticks += sum(map(int, fields[11:15]))
         return ticks / os.sysconf("SC_CLK_TCK")
