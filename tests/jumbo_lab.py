@@ -646,6 +646,24 @@ class Console(Process):
         """Returns what is in a file of the guest."""
         return base64.b64decode(self.run(f"base64 {path}"))
 
+    def capture(self, eth):
+        """Has the guest's tcpdump capture TCP on `eth`; returns the file."""
+        file = f"/tmp/{eth}-{self._commands}.pcap"
+        self.run(f"tcpdump -ni {eth} --immediate-mode -U -w {file} tcp "
+                 f"2>{file}.out & until grep -q listening {file}.out; "
+                 "do usleep 10000; done")
+        return file
+
+    def captured(self, files, frames):
+        """Ends captures when they have as much as these frames; returns for
+        each what tcpdump says of it."""
+        size = 24 + sum(16 + len(frame) for frame in frames)
+        for file in files:             # the guest may be slow
+            self.run(f"for i in $(seq 50); do [ $(stat -c %s {file}) -lt "
+                     f"{size} ] || break; usleep 100000; done")
+        self.run("killall tcpdump; wait")
+        return [self.run(f"tcpdump -nvr {file} 2>/dev/null") for file in files]
+
 
 class Machine(Console):
     """A machine in QEMU.
@@ -969,7 +987,6 @@ class Steps:
     """
 
     steps = ()
-    needs_vms = True               # if not, image is None
 
     def __init__(self, lab, root, image):
         self.lab = lab
@@ -996,8 +1013,12 @@ class Steps:
                 break
 
 
-def run_steps(steps, description):
-    """The main program for a class of Steps; returns its exit status."""
+def run_steps(steps, description, lacking=missing_for_vms):
+    """The main program for a class of Steps; returns its exit status.
+
+    lacking: tells what its kind of guests lacks, given their image; None if it
+        has no guests.
+    """
     parser = argparse.ArgumentParser(
         description=description,
         formatter_class=argparse.RawTextHelpFormatter,
@@ -1005,22 +1026,20 @@ def run_steps(steps, description):
                "missing.")
     parser.add_argument("--root", required=True,
                         help="the installed Open vSwitch")
-    if steps.needs_vms:
+    if lacking:
         parser.add_argument("--image", required=True,
                             help="what build-aux/guest-image made")
     else:
         parser.set_defaults(image=None)
     args = parser.parse_args()
-    lacks = missing(args.root)
-    if steps.needs_vms:
-        lacks += missing_for_vms(args.image)
+    lacks = missing(args.root) + (lacking(args.image) if lacking else [])
     if lacks:
         print("\n".join(lacks), file=sys.stderr)
         return 2
 
     exit_on_signals()
     with Lab(echo=say) as lab:
-        if steps.needs_vms:
+        if lacking is missing_for_vms:
             say("Guests: QEMU, " + ("KVM" if Vm.kvm_works(lab, args.image)
                                     else "without KVM (TCG)"))
         it = steps(lab, args.root, args.image)
