@@ -186,7 +186,7 @@ class UmlGuest(Console):
             "taskset", "-c", ",".join(map(str, GUEST_CPUS)),
             f"{image}/{LINUX}", f"mem={memory_mib}M",
             f"initrd={image}/initrd.gz", "con0=fd:0,fd:1", "con=null",
-            "ssl=null", "console=tty0", "loglevel=1", "ipv6.disable=1",
+            "ssl=null", "console=tty0", "loglevel=1",
             f"umid={name}", f"uml_dir={lab.folder}",
             *(f"virtio_uml.device={relay.guest_path}:1" for relay in relays)],
             # Its memory is a file there, which is not to be on a disk.
