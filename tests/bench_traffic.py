@@ -10,10 +10,9 @@ import time
 from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, Unixctl,
                          cells, header, how_many_runs, log_ticks, need, plot,
                          refused, values)
-from jumbo_lab import (ETHER_LEN, FCS_LEN, NUMBERED_FILTER, TESTPMD,
-                       Capture, Guest, Host, LabError, Process,
-                       add_address, comes, free_hugepages_mib, lost,
-                       numbered_frame, run, wait_for)
+from jumbo_lab import (ETHER_LEN, FCS_LEN, TESTPMD, Guest, Host, LabError,
+                       Process, add_address, comes, free_hugepages_mib, run,
+                       wait_for)
 
 MEMORY_MIB = 4096                  # what the unpatched switch wants
 MTUS = (1500, 2000, 3000, 4000, 6000, 9000, 9710)

@@ -12,7 +12,7 @@ import socket
 import struct
 import threading
 
-from jumbo_lab import CPUS, PMD_CPU, Console, LabError, run
+from jumbo_lab import CPUS, PMD_CPU, Console
 
 LINUX = "linux"
 GUEST_CPUS = [cpu for cpu in CPUS if cpu != PMD_CPU] or CPUS
