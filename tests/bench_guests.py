@@ -56,11 +56,15 @@ class Pair:
             guest.run(f"ip addr add {address}/24 dev eth0")
 
     def prepare(self, mtu, gso):
-        """Gives the guests' devices an MTU, and GSO "on" or "off"."""
+        """Gives the guests' devices an MTU, and GSO "on" or "off".
+
+        It is always off where the switch doesn't take packets without
+        checksums (3.1).
+        """
         for guest, ports in zip(self.guests, self._vhosts()):
             for eth in range(len(ports)):
-                guest.run(f"ip link set eth{eth} mtu {mtu}; "
-                          f"ethtool -K eth{eth} gso {gso}")
+                guest.run(f"ip link set eth{eth} mtu {mtu}")
+                guest.try_run(f"ethtool -K eth{eth} gso {gso}")
 
     def iperf3(self, streams, seconds):
         """Returns what iperf3 prints."""
@@ -138,7 +142,8 @@ class Guests(Part):
         GSO)])."""
         for pair, config, how, ways in SETUPS:
             yield pair, config, how, [
-                (name, mtu, streams, gso) for name, mtus, streams, gso in ways
+                (name, mtu, streams, gso) for name, mtus, streams, gso
+                in (ways[:1] if bench.quick else ways)
                 for mtu in (QUICK_MTUS if bench.quick else mtus)]
 
     def plan(self, bench):
@@ -225,7 +230,8 @@ class Guests(Part):
                   "Guests in User-mode Linux, with the real virtio-net "
                   "driver, on the CPUs that the PMD thread leaves.  Gb/s of "
                   f"TCP data in {results['seconds']} s.  GSO is the guest's; "
-                  "TSO is with userspace-tso-enable."),
+                  "TSO is with userspace-tso-enable; on 3.1 there is no GSO "
+                  "without it."),
             table("cost in the switch", "pmd_cycles_per_byte", 1,
                   "Cycles for which the PMD thread is busy, per byte of TCP "
                   "data.  It may sleep when it is idle (pmd-sleep-max=100)."),
