@@ -224,7 +224,7 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
         struct jumbo_layout_pool *pools;
         bool starved = false;
         bool up[MAX_PORTS];
-        size_t theirs, ours = 0, least = 0;
+        size_t theirs, ours = 0;
         size_t n;
 
         has_hugepages = random_range(2);
@@ -249,8 +249,6 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
             n_limited += pool->target < pool->demand.total;
             ours += size;
             sizes[pool->key.numa_id] += size;
-            least += mbufs_size(0, pool->key.buffer_size,
-                                pool->grows_in_place, pool->minimum);
 
             /* Its own formulas don't fill the rings, or there is too little
              * memory for them. */
