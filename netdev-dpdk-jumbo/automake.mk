@@ -53,6 +53,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-headroom.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-keep.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-oversize.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-change.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-bond.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-low.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-restart.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-error.at
