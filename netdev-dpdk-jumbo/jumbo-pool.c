@@ -814,7 +814,9 @@ jumbo_port_must_restart(const struct jumbo_port *port)
     return must;
 }
 
-/* To be called when 'port' is stopped for good. */
+/* To be called when 'port' is stopped for good.  Its pool stays until memory
+ * is needed, or jumbo_pools_run() is called: DPDK clears what is given back,
+ * for which a switch that exits has no time. */
 void
 jumbo_port_destroy(struct jumbo_port *port)
 {
@@ -823,7 +825,6 @@ jumbo_port_destroy(struct jumbo_port *port)
         ovs_list_remove(&port->node);
         port->known = false;
     }
-    sweep();
     ovs_mutex_unlock(&mutex);
 }
 
