@@ -62,6 +62,15 @@ mbuf_is_tso(const struct rte_mbuf *mbuf)
      == sizeof(struct dp_packet **))
 #endif /* DPDK_NETDEV */
 
+/* The most descriptors of a queue that the user can have.  Where there are
+ * more, Open vSwitch before 3.6 takes its default, newer ones what the device
+ * has. */
+#ifdef DP_PACKET_OL_SHIFT_COUNT /* In dp-packet.h, from 3.6 on. */
+#define MAX_QUEUE_DESCS 32768
+#else
+#define MAX_QUEUE_DESCS 4096
+#endif
+
 /* "ovs-appctl --format=json" came with Open vSwitch 3.4, as did this file. */
 #if __has_include("ofproto/ofproto-dpif-lsample.h")
 static inline bool

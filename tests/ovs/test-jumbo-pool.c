@@ -238,6 +238,14 @@ prepare_and_commit(struct jumbo_port *port, struct jumbo_needs needs)
     return mp;
 }
 
+/* 'port' goes, and gives back what it had. */
+static void
+destroy(struct jumbo_port *port)
+{
+    jumbo_port_destroy(port);
+    jumbo_pools_run();
+}
+
 /* 'port' can't get 'needs', for lack of memory, and nothing changes. */
 static void
 prepare_in_vain(struct jumbo_port *port, struct jumbo_needs needs)
@@ -768,7 +776,7 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
         if (i % 2) {
             jumbo_port_commit(&port);
         }
-        jumbo_port_destroy(&port);
+        destroy(&port);
         ovs_assert(memory_is(memory));
     }
 
@@ -785,7 +793,7 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
         if (i) {
             prepare_and_commit(&port, needs_of(2048, 1, 32, 32));
         }
-        jumbo_port_destroy(&port);
+        destroy(&port);
         ovs_assert(!memory_is(memory));
 
         rte_pktmbuf_free(mbufs[0]);
@@ -921,7 +929,7 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     jumbo_thread_remove();
 
     for (int i = 0; i < ARRAY_SIZE(ports); i++) {
-        jumbo_port_destroy(&ports[i]);
+        destroy(&ports[i]);
     }
     ovs_assert(memory_is(start));
 }
@@ -1049,16 +1057,16 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
         jumbo_thread_remove();
     }
     count_frags(0);
-    jumbo_port_destroy(&b);
+    destroy(&b);
     jumbo_pools_run();
     ovs_assert(!missing_of(&a));
     ovs_assert(!c.waits && restart_requested());
     ovs_assert(prepare_and_commit(&c, away));
-    jumbo_port_destroy(&c);
+    destroy(&c);
     jumbo_pools_run();
 
     /* So does a pool that is too small. */
-    jumbo_port_destroy(&a);
+    destroy(&a);
     memset(&b, 0, sizeof b);
     filler = rte_malloc(NULL, memory_now().greatest - (17 << 20), 0);
     ovs_assert(filler);
@@ -1218,14 +1226,14 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     /* A headroom comes on top of that. */
     jumbo_set_headroom("50");
     ovs_assert(prepare_and_commit(&a, needs) == new);
-    jumbo_port_destroy(&a);
-    jumbo_port_destroy(&b);
-    jumbo_port_destroy(&c);
+    destroy(&a);
+    destroy(&b);
+    destroy(&c);
     new = prepare_and_commit(&a, needs);
     ovs_assert(new->populated_size == JUMBO_OVS_MIN_MBUFS * 3 / 2);
     jumbo_set_headroom("0");
     count_frags(0);
-    jumbo_port_destroy(&a);
+    destroy(&a);
 
     /* One that can't be replaced has a port for itself, and stays; others
      * grow beside it. */
@@ -1241,8 +1249,8 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(!jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&d));
     ovs_assert(prepare_and_commit(&d, once) == old);
 
-    jumbo_port_destroy(&a);
-    jumbo_port_destroy(&d);
+    destroy(&a);
+    destroy(&d);
     ovs_assert(memory_is(start));
 }
 
@@ -1397,7 +1405,7 @@ check_faults(int (*f)(void), bool in_place, bool lasts)
         }
 
         for (int i = 0; i < 3; i++) {
-            jumbo_port_destroy(&fault_ports[i]);
+            destroy(&fault_ports[i]);
         }
         memset(fault_ports, 0, sizeof fault_ports);
         if (f == fault_thread) {
@@ -1422,7 +1430,7 @@ test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
     jumbo_set_max_frags(0);
     jumbo_frags_in_use();
     prepare_and_commit(&fault_ports[0], needs_of(128, 0, 0, 0));
-    jumbo_port_destroy(&fault_ports[0]);
+    destroy(&fault_ports[0]);
     if (!interposed) {
         exit(77);       /* DPDK's libraries are static ones. */
     }
@@ -1449,7 +1457,7 @@ test_headroom(struct ovs_cmdl_context *ctx)
         jumbo_set_headroom(ctx->argv[i]);
         mp = prepare_and_commit(&port, needs_of(128, 1, 64, 64));
         printf("\"%s\": %"PRIu32" mbufs\n", ctx->argv[i], mp->populated_size);
-        jumbo_port_destroy(&port);
+        destroy(&port);
     }
 }
 
