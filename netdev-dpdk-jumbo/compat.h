@@ -47,7 +47,7 @@ rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
 static inline bool
 mbuf_is_tso(const struct rte_mbuf *mbuf)
 {
-#ifdef DP_PACKET_OL_SHIFT_COUNT /* Open vSwitch 4.0, in dp-packet.h. */
+#ifdef DP_PACKET_OL_SHIFT_COUNT /* In dp-packet.h, from 3.6 on. */
     return mbuf->tso_segsz;
 #else
     return mbuf->ol_flags & RTE_MBUF_F_TX_TCP_SEG;

@@ -34,10 +34,6 @@
 #include "openvswitch/list.h"
 #include "util.h"
 
-/* Mbufs that each lcore keeps for itself, so that it needs the others' ring
- * seldom.  The most that DPDK allows, as ever in Open vSwitch. */
-#define CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
-
 /* Memory is reserved in as few pieces as there are to be had, down to pieces
  * for this number of mbufs. */
 #define MIN_CHUNK 64
@@ -291,8 +287,8 @@ create(const char *name, int numa_id, int buffer_size, uint32_t n,
     struct use *use;
     int error;
 
-    mp = rte_mempool_create_empty(name, n, mbuf_size(buffer_size), CACHE_SIZE,
-                                  sizeof *use, numa_id, 0);
+    mp = rte_mempool_create_empty(name, n, mbuf_size(buffer_size),
+                                  JUMBO_CACHE_SIZE, sizeof *use, numa_id, 0);
     if (!mp) {
         return NULL;
     }
@@ -325,7 +321,7 @@ jumbo_memory_create(const char *name, int numa_id, int buffer_size, uint32_t n)
 
     mp = (jumbo_memory_can_grow()
           ? create(name, numa_id, buffer_size, n, false)
-          : rte_pktmbuf_pool_create(name, n, CACHE_SIZE,
+          : rte_pktmbuf_pool_create(name, n, JUMBO_CACHE_SIZE,
                                     private_size(buffer_size),
                                     buffer_size + RTE_PKTMBUF_HEADROOM,
                                     numa_id));

@@ -35,6 +35,10 @@
 
 struct rte_mempool;
 
+/* Mbufs that each lcore keeps for itself, so that it needs the others' ring
+ * seldom.  The most that DPDK allows, as ever in Open vSwitch. */
+#define JUMBO_CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
+
 bool jumbo_memory_can_grow(void);
 struct rte_mempool *jumbo_memory_create(const char *name, int numa_id,
                                         int buffer_size, uint32_t n);

@@ -19,7 +19,7 @@
 #include "jumbo-plan.h"
 
 #include <errno.h>
-#include <rte_mempool.h>
+#include <rte_config.h>
 
 #include "compat.h"
 #include "jumbo-driver.h"
@@ -384,16 +384,11 @@ host_layout(const struct host *host, const size_t memory_sizes[],
         .ports = host->ports,
         .n_ports = host->n_ports,
         .can_grow = true,
-        .demand = {
-            .n_threads = host->n_threads,
-            .cache_size = RTE_MEMPOOL_CACHE_MAX_SIZE,
-            .n_segments = (SEGMENTS_WHOLE_BATCHES
-                           && is_value(values, PLAN_TSO, "true")
-                           ? JUMBO_GSO_SEGMENTS : 1),
-            .flush_interval = get_number(values, PLAN_FLUSH_INTERVAL, 0),
-            .max_frags = get_number(values, PLAN_MAX_NFRAGS, 0),
-            .headroom = get_number(values, PLAN_HEADROOM, 0),
-        },
+        .demand = jumbo_pools_demand(
+            host->n_threads, is_value(values, PLAN_TSO, "true"),
+            get_number(values, PLAN_FLUSH_INTERVAL, 0),
+            get_number(values, PLAN_MAX_NFRAGS, 0),
+            get_number(values, PLAN_HEADROOM, 0)),
         .mbufs_size = host_mbufs_size(host),
         .memory_node = same_node,
         .memory_sizes = memory_sizes,

@@ -120,6 +120,22 @@ layout_port(const struct jumbo_port *port, const struct jumbo_plan *plan)
     return p;
 }
 
+/* Returns what bears on the demand for every pool of a switch. */
+struct jumbo_demand_input
+jumbo_pools_demand(unsigned int n_threads_, bool tso,
+                   unsigned int flush_interval_, unsigned int max_frags_,
+                   unsigned int headroom_)
+{
+    return (struct jumbo_demand_input) {
+        .n_threads = n_threads_,
+        .cache_size = JUMBO_CACHE_SIZE,
+        .n_segments = SEGMENTS_WHOLE_BATCHES && tso ? JUMBO_GSO_SEGMENTS : 1,
+        .flush_interval = flush_interval_,
+        .max_frags = max_frags_,
+        .headroom = headroom_,
+    };
+}
+
 /* What a layout is about. */
 enum layout_kind {
     LAYOUT_NOW,                 /* With the memory that there is. */
@@ -143,15 +159,9 @@ layout_create(enum layout_kind kind, const struct jumbo_plan *plan)
         .ports = layout.ports,
         .all_guests = kind == LAYOUT_ALL_GUESTS,
         .can_grow = jumbo_memory_can_grow(),
-        .demand = {
-            .n_threads = plan ? plan->n_threads : n_threads,
-            .cache_size = RTE_MEMPOOL_CACHE_MAX_SIZE,
-            .n_segments = SEGMENTS_WHOLE_BATCHES && userspace_tso_enabled()
-                          ? JUMBO_GSO_SEGMENTS : 1,
-            .flush_interval = flush_interval,
-            .max_frags = frags_count ? max_frags : 0,
-            .headroom = headroom,
-        },
+        .demand = jumbo_pools_demand(plan ? plan->n_threads : n_threads,
+                                     userspace_tso_enabled(), flush_interval,
+                                     frags_count ? max_frags : 0, headroom),
         .mbufs_size = jumbo_mbufs_size,
         .memory_node = jumbo_memory_node,
         .memory_sizes = kind == LAYOUT_NOW ? memory_sizes : NULL,

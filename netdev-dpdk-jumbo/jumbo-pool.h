@@ -124,6 +124,10 @@ void jumbo_frags_in_use(void);
 void jumbo_set_flush_interval(unsigned int us);
 void jumbo_set_headroom(const char *percent);
 
+struct jumbo_demand_input jumbo_pools_demand(unsigned int n_threads, bool tso,
+                                             unsigned int flush_interval,
+                                             unsigned int max_frags,
+                                             unsigned int headroom);
 void jumbo_pools_run(void);
 void jumbo_pools_get(const struct jumbo_plan *, struct jumbo_pools_info *);
 void jumbo_pools_sort(struct jumbo_pools_info *);

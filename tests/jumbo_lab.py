@@ -49,6 +49,7 @@ except ImportError:                # missing() says so
 
 ETHER_LEN = 14                     # header; a VLAN tag is not counted
 FCS_LEN = 4
+UDP_HEADERS_LEN = 20 + 8           # of IPv4 and UDP, or ICMP
 NUMBERED = b"\x88\xb5"             # EtherType: the first experimental one
 NUMBERED_FILTER = "ether proto 0x88b5"
 WIRE_MTU = 16000                   # kernel MTU of the veths: never the limit
@@ -504,6 +505,13 @@ class Switch:
         shown = self.appctl("dpctl/show").stdout
         return {port: int(mtu) for port, mtu in re.findall(
             r"^ +port \d+: (\S+) \(.*\bmtu=(\d+)", shown, re.M)}
+
+    def mempools(self):
+        """Returns the mempools, as mempool-show tells them; None if it can't,
+        as unpatched."""
+        done = self.appctl("netdev-dpdk/mempool-show", "format=json",
+                           check=False)
+        return None if done.returncode else json.loads(done.stdout)["pools"]
 
     @staticmethod
     def sent_packets(shown, port):
@@ -998,6 +1006,12 @@ class Steps:
         say(f"  {'ok    ' if held else 'FAILED'}  {sentence}")
         if not held:
             self.failures.append(sentence)
+
+    def check_mempools(self, pools):
+        self.check("each mempool has what its ports demand, and never failed",
+                   pools and not any(pool["missing_mbufs"]
+                                     or pool["failed_allocations"]
+                                     for pool in pools))
 
     def run(self):
         """Runs the steps; one in which something didn't hold is the last."""
