@@ -57,7 +57,8 @@ struct jumbo_pool {
     uint64_t n_mbufs;               /* As its ports' status shows, */
     uint64_t n_missing;             /* and those for which it has no memory. */
     size_t tried;                   /* Free memory, in bytes, that didn't do
-                                     * when it was to get more. */
+                                     * when it was to get more, or to make
+                                     * room for a smaller one. */
     uint32_t lowest;                /* Free mbufs since it has its size, and */
     bool is_low;                    /* whether the log tells that they are
                                      * few. */
@@ -83,6 +84,9 @@ static atomic_bool frags_in_use = false; /* There was a fragment. */
 static bool frags_count OVS_GUARDED_BY(mutex); /* They are in the demand. */
 static unsigned int flush_interval OVS_GUARDED_BY(mutex); /* In us. */
 static unsigned int headroom OVS_GUARDED_BY(mutex); /* In percent. */
+
+/* Bytes on each node that a port needed last, in vain. */
+static size_t refused[RTE_MAX_NUMA_NODES] OVS_GUARDED_BY(mutex);
 
 /* Layout. */
 
@@ -288,6 +292,37 @@ reserved_memory(const struct layout *layout, int memory_node,
         }
     }
     return size;
+}
+
+/* Returns the bytes on 'memory_node' that pools of 'layout' are missing. */
+static size_t
+missing_memory(const struct layout *layout, int memory_node)
+    OVS_REQUIRES(mutex)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct jumbo_layout_pool *wanted = &layout->pools[i];
+
+        if (jumbo_memory_node(wanted->key.numa_id) == memory_node) {
+            size += size_of(wanted, missing_mbufs(find_pool(wanted), wanted));
+        }
+    }
+    return size;
+}
+
+/* Returns true if some port or pool needs memory of 'memory_node' that isn't
+ * there. */
+static bool
+memory_is_short(int memory_node)
+    OVS_REQUIRES(mutex)
+{
+    struct layout complete = layout_create(LAYOUT_COMPLETE, NULL);
+    bool is_short = missing_memory(&complete, memory_node)
+                    || refused[memory_node] > jumbo_memory_free(memory_node);
+
+    layout_destroy(&complete);
+    return is_short;
 }
 
 /* Pools. */
@@ -505,12 +540,14 @@ tell_size(const struct jumbo_layout_pool *wanted)
 }
 
 /* Returns a message about too little memory on 'memory_node', where 'needed'
- * bytes would be. */
+ * bytes would be, for a port that is refused. */
 static char *
 shortage(int memory_node, size_t needed)
+    OVS_REQUIRES(mutex)
 {
     size_t free_ = jumbo_memory_free(memory_node);
 
+    refused[memory_node] = needed;
     return xasprintf("%.1f MB of memory for mbufs are needed on NUMA node %d, "
                      "where %.1f MB are free%s", needed / 1e6, memory_node,
                      free_ / 1e6,
@@ -518,9 +555,86 @@ shortage(int memory_node, size_t needed)
                                        "beyond dpdk-socket-limit" : "");
 }
 
+/* Returns true if all ports that receive into 'pool', but for 'stops', which
+ * may be NULL, can get another one while they run: those without a device,
+ * whose threads take each mbuf from the pool when they need it. */
+static bool
+can_be_left(const struct jumbo_pool *pool, const struct jumbo_port *stops)
+    OVS_REQUIRES(mutex)
+{
+    const struct jumbo_port *port;
+
+    LIST_FOR_EACH (port, node, &all_ports) {
+        if ((port->pool == pool || port->next_pool == pool)
+            && port != stops && port->now.n_rxq) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns the pool like 'wanted' that has more than half again as many mbufs
+ * as it is to have when all guests are there, if a smaller one may replace it
+ * when the port 'stops', which may be NULL.  Otherwise, returns NULL. */
+static struct jumbo_pool *
+find_too_large(const struct jumbo_layout_pool *wanted,
+               const struct layout *all_guests, const struct jumbo_port *stops)
+    OVS_REQUIRES(mutex)
+{
+    const struct jumbo_layout_pool *most
+        = jumbo_layout_find(all_guests->pools, all_guests->n, &wanted->key);
+    struct jumbo_pool *pool = find_pool(wanted);
+
+    return pool && most && !pool->key.starts_once
+           && mbufs_of(pool) > MAX(most->new_size,
+                                   most->target + most->target / 2)
+           && can_be_left(pool, stops) ? pool : NULL;
+}
+
+/* Returns 'wanted' for a pool that is to replace 'pool', while that is in use:
+ * it must have at once as many mbufs as 'pool' ever lent. */
+static struct jumbo_layout_pool
+smaller_pool(const struct jumbo_layout_pool *wanted, struct jumbo_pool *pool)
+    OVS_REQUIRES(mutex)
+{
+    struct jumbo_layout_pool smaller = *wanted;
+    uint64_t n = mbufs_of(pool);
+
+    check_lowest(pool);
+    smaller.minimum = MIN(MAX(wanted->minimum, n - MIN(n, pool->lowest)),
+                          wanted->target);
+    return smaller;
+}
+
+/* Returns the bytes on 'memory_node' that it takes to replace pools that are
+ * too large, but for the one like 'except'. */
+static size_t
+replacing_memory(const struct layout *all_guests, int memory_node,
+                 const struct jumbo_layout_pool *except)
+    OVS_REQUIRES(mutex)
+{
+    size_t free_ = jumbo_memory_free(memory_node);
+    size_t size = 0;
+
+    for (size_t i = 0; i < all_guests->n; i++) {
+        const struct jumbo_layout_pool *wanted = &all_guests->pools[i];
+        struct jumbo_pool *pool = find_too_large(wanted, all_guests, NULL);
+
+        if (pool && pool->tried != free_
+            && jumbo_memory_node(wanted->key.numa_id) == memory_node
+            && !jumbo_pool_key_equals(&wanted->key, &except->key)) {
+            struct jumbo_layout_pool smaller = smaller_pool(wanted, pool);
+
+            size += size_of(&smaller, smaller.minimum) + JUMBO_POOL_OVERHEAD;
+        }
+    }
+    return size;
+}
+
 /* Makes the pool for what is 'wanted' as large as it is to be, or as large as
- * it can be while there is left what devices need, and the least that other
- * pools need, those that are needed only when all guests are there, too.
+ * it can be while there is left what devices need, what it takes to replace
+ * pools that are too large, and the least that other pools need, those that
+ * are needed only when all guests are there, too.
  * Returns 0 if it has its minimum, otherwise a positive errno value and, if
  * 'errorp' is nonnull, a message for the user, which the caller must free. */
 static int
@@ -533,7 +647,7 @@ grow_one(const struct jumbo_layout_pool *wanted,
     uint64_t n = missing_mbufs(pool, wanted);
     uint64_t has = mbufs_of(pool);
     size_t overhead = can_grow(pool, wanted) ? 0 : JUMBO_POOL_OVERHEAD;
-    size_t needed, free_, left;
+    size_t needed, free_, left, replacing;
     int error = 0;
 
     if (!n) {
@@ -551,6 +665,8 @@ grow_one(const struct jumbo_layout_pool *wanted,
     }
     left = reserved_memory(all_guests, node, wanted) + JUMBO_KEPT_MEMORY;
     left = MAX(free_ - MIN(left, free_), MIN(needed, free_));
+    replacing = replacing_memory(all_guests, node, wanted);
+    left -= left >= needed + replacing ? replacing : 0;
     left -= MIN(left, overhead);
     if (size_of(wanted, n) > left) {
         n = jumbo_mbufs_in(jumbo_mbufs_size, wanted->key.numa_id,
@@ -575,6 +691,35 @@ grow_one(const struct jumbo_layout_pool *wanted,
     return error;
 }
 
+/* Replaces the pool like 'wanted', if memory is short and it is too large, by
+ * a smaller one, which gets the rest of its mbufs when the old one is freed.
+ * Its ports get that while they run, but for the port 'stops', which may be
+ * NULL. */
+static void
+shrink_one(const struct jumbo_layout_pool *wanted,
+           const struct layout *all_guests, const struct jumbo_port *stops)
+    OVS_REQUIRES(mutex)
+{
+    struct jumbo_pool *pool = find_too_large(wanted, all_guests, stops);
+    int node = jumbo_memory_node(wanted->key.numa_id);
+    struct jumbo_layout_pool smaller;
+
+    if (!pool || pool->tried == jumbo_memory_free(node)
+        || !memory_is_short(node)) {
+        return;
+    }
+    smaller = smaller_pool(wanted, pool);
+    pool->replaced = true;
+    if (grow_one(&smaller, all_guests, NULL)) {
+        pool->replaced = false;
+        pool->tried = jumbo_memory_free(node);
+    } else {
+        VLOG_INFO("Mempool \"%s\" with %"PRIu64" mbufs was too large, and is "
+                  "replaced, since memory is short on NUMA node %d",
+                  pool->mp->name, mbufs_of(pool), node);
+    }
+}
+
 /* Makes all pools as large as they are to be, as far as there is memory, or
  * replaces them. */
 static void
@@ -588,6 +733,9 @@ grow(void)
     for (size_t i = 0; i < now.n; i++) {
         grow_one(&now.pools[i], &all_guests, NULL);
     }
+    for (size_t i = 0; i < now.n; i++) {
+        shrink_one(&now.pools[i], &all_guests, NULL);
+    }
     for (size_t i = 0; i < complete.n; i++) {
         tell_size(&complete.pools[i]);
     }
@@ -598,8 +746,10 @@ grow(void)
 
 /* Ports. */
 
-/* Asks the ports that receive into a pool that was replaced to restart, and
- * those that wait for one that is there now. */
+/* Asks the ports that receive into a pool that was replaced to restart, but
+ * for those that can get another one while they run (see
+ * jumbo_port_must_restart()), and those that wait for one that is there now.
+ */
 static void
 restart_ports(void)
     OVS_REQUIRES(mutex)
@@ -607,7 +757,7 @@ restart_ports(void)
     struct jumbo_port *port;
 
     LIST_FOR_EACH (port, node, &all_ports) {
-        if (port->next_pool && port->next_pool->replaced) {
+        if (port->next_pool && port->next_pool->replaced && port->now.n_rxq) {
             netdev_request_reconfigure(port->netdev);
         }
         if (port->waits) {
@@ -637,11 +787,11 @@ demand_changed(void)
     restart_ports();
 }
 
-/* Has the pool that 'port' is to receive into next, with the least that it
- * needs.  Returns 0 if successful, otherwise a positive errno value and, in
+/* Has the pool that 'port', which 'stops' for it, is to receive into next, with
+ * the least that it needs.  Returns 0 if successful, otherwise a positive errno value and, in
  * '*errorp', a message for the user, which the caller must free. */
 static int
-prepare_pool(struct jumbo_port *port, char **errorp)
+prepare_pool(struct jumbo_port *port, bool stops, char **errorp)
     OVS_REQUIRES(mutex)
 {
     struct layout all_guests = layout_create(LAYOUT_ALL_GUESTS, NULL);
@@ -651,6 +801,9 @@ prepare_pool(struct jumbo_port *port, char **errorp)
 
     wanted = find_wanted(&layout, &port->next, port);
     if (wanted && !port->next.away) {
+        if (stops) {
+            shrink_one(wanted, &all_guests, port);
+        }
         if (!find_pool(wanted)) {
             VLOG_INFO("Port %s: Requesting a mempool with buffers of %d bytes "
                       "on NUMA node %d", netdev_get_name(port->netdev),
@@ -702,8 +855,9 @@ check_promise(const struct jumbo_port *port, char **errorp)
  * something else.  'netdev' is kept, and is asked to reconfigure itself when
  * it must restart (see jumbo_port_must_restart()).
  *
- * A port whose MTU is to be lower, and for which there is no memory, keeps its
- * larger buffers.
+ * If 'stops', then the port is going to be stopped, or isn't running, so that
+ * it may get a smaller pool where its own is too large.  A port whose MTU is
+ * to be lower, and for which there is no memory, keeps its larger buffers.
  *
  * Returns 0 and stores the mempool in '*mpp', NULL if the port needs none yet,
  * if successful.  Otherwise, returns a positive errno value and stores in
@@ -713,8 +867,8 @@ check_promise(const struct jumbo_port *port, char **errorp)
  * reconfigure itself when there is memory. */
 int
 jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
-                   const struct jumbo_needs *needs, struct rte_mempool **mpp,
-                   char **errorp)
+                   const struct jumbo_needs *needs, bool stops,
+                   struct rte_mempool **mpp, char **errorp)
 {
     bool was_known = port->known;
     int error;
@@ -729,13 +883,13 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
     port->next_pool = port->pool;
     sweep();
 
-    error = prepare_pool(port, errorp);
+    error = prepare_pool(port, stops, errorp);
     if (error && port->pool && !port->pool->replaced
         && port->now.numa_id == needs->numa_id
         && port->now.buffer_size > needs->buffer_size) {
         port->next.buffer_size = port->now.buffer_size;
         free(*errorp);
-        error = prepare_pool(port, errorp);
+        error = prepare_pool(port, stops, errorp);
         if (!error) {
             VLOG_INFO("Port %s: keeping buffers of %d bytes, since there is "
                       "no memory for others", netdev_get_name(netdev),
@@ -812,7 +966,8 @@ jumbo_port_switch(struct jumbo_port *port)
 }
 
 /* Returns true if 'port' receives into a pool that was replaced, so that it
- * must prepare for what it needs, and restart, to have the new one. */
+ * must prepare for what it needs to have the new one, and restart, if it has a
+ * device. */
 bool
 jumbo_port_must_restart(const struct jumbo_port *port)
 {
@@ -822,6 +977,16 @@ jumbo_port_must_restart(const struct jumbo_port *port)
     must = port->pool && port->pool->replaced;
     ovs_mutex_unlock(&mutex);
     return must;
+}
+
+static atomic_ullong *
+get_failures(const struct jumbo_port *port)
+{
+    struct jumbo_port *p = CONST_CAST(struct jumbo_port *, port);
+    atomic_ullong *counts;
+
+    atomic_read(&p->failures, &counts);
+    return counts;
 }
 
 /* To be called when 'port' is stopped for good.  Its pool stays until memory
@@ -836,6 +1001,43 @@ jumbo_port_destroy(struct jumbo_port *port)
         port->known = false;
     }
     ovs_mutex_unlock(&mutex);
+    free(get_failures(port));
+    atomic_init(&port->failures, NULL);
+}
+
+/* To be called by the thread that polls 'queue' of 'port', a vhost port, when
+ * it got nothing for lack of an mbuf.  Most ports never have that, so memory
+ * for the counts, one for each queue, is allocated at the first time. */
+void
+jumbo_port_count_failure(struct jumbo_port *port, int queue)
+{
+    atomic_ullong *counts = get_failures(port);
+    unsigned long long n;
+
+    if (!counts) {
+        atomic_ullong *new = xcalloc(JUMBO_MAX_VHOST_QUEUES, sizeof *new);
+
+        if (atomic_compare_exchange_strong(&port->failures, &counts, new)) {
+            counts = new;
+        } else {
+            free(new);
+        }
+    }
+    atomic_read_relaxed(&counts[queue], &n);
+    atomic_store_relaxed(&counts[queue], n + 1);
+}
+
+/* Returns how often that was called for 'queue' of 'port'. */
+uint64_t
+jumbo_port_get_failures(const struct jumbo_port *port, int queue)
+{
+    atomic_ullong *counts = get_failures(port);
+    unsigned long long n = 0;
+
+    if (counts) {
+        atomic_read_relaxed(&counts[queue], &n);
+    }
+    return n;
 }
 
 /* What isn't about one port. */
@@ -996,23 +1198,6 @@ get_info(struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
         info.size = jumbo_memory_size(pool->mp);
     }
     return info;
-}
-
-/* Returns the bytes on 'memory_node' that pools of 'layout' are missing. */
-static size_t
-missing_memory(const struct layout *layout, int memory_node)
-    OVS_REQUIRES(mutex)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < layout->n; i++) {
-        const struct jumbo_layout_pool *wanted = &layout->pools[i];
-
-        if (jumbo_memory_node(wanted->key.numa_id) == memory_node) {
-            size += size_of(wanted, missing_mbufs(find_pool(wanted), wanted));
-        }
-    }
-    return size;
 }
 
 /* Adds to 'info' the ports of 'layout' that are to receive into 'wanted'. */

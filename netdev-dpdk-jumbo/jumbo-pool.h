@@ -23,7 +23,9 @@
  * jumbo-layout.h.  When that rises, the pool grows in place, while ports use
  * it; where that can't be, a larger one replaces it, and its ports are
  * reconfigured.  It never shrinks, but when nothing needs it any more and its
- * mbufs are back, it is freed.
+ * mbufs are back, it is freed; and where memory is short, one with more than
+ * half again as many mbufs as it is to have is replaced by a smaller one, if no
+ * device must be stopped for that.
  *
  * A port that can't have the least that it needs is refused before anything
  * has changed.  Where there is memory for that, but not for all that ports can
@@ -41,12 +43,17 @@
 #include "jumbo-demand.h"
 #include "jumbo-layout.h"
 #include "openvswitch/list.h"
+#include "ovs-atomic.h"
 #include "svec.h"
 
 struct netdev;
 struct rte_mempool;
 
 #define JUMBO_MAX_HEADROOM 1000 /* In percent. */
+
+/* Receive queues of a vhost port (DPDK's lib/vhost/vhost.h,
+ * VHOST_MAX_QUEUE_PAIRS). */
+#define JUMBO_MAX_VHOST_QUEUES 128
 
 /* A port.  Its owner, a netdev, initializes it with zeros. */
 struct jumbo_port {
@@ -58,6 +65,7 @@ struct jumbo_port {
     struct jumbo_pool *pool;    /* That it receives into, or NULL. */
     struct jumbo_needs next;    /* What it is going to have, */
     struct jumbo_pool *next_pool; /* and into which. */
+    ATOMIC(atomic_ullong *) failures; /* See jumbo_port_count_failure(). */
 };
 
 /* A pool, as it is shown. */
@@ -109,8 +117,8 @@ struct jumbo_plan {
 
 #ifdef DPDK_NETDEV
 int jumbo_port_prepare(struct jumbo_port *, struct netdev *,
-                       const struct jumbo_needs *, struct rte_mempool **mpp,
-                       char **errorp);
+                       const struct jumbo_needs *, bool stops,
+                       struct rte_mempool **mpp, char **errorp);
 void jumbo_port_commit(struct jumbo_port *);
 void jumbo_port_keep(struct jumbo_port *);
 void jumbo_port_switch(struct jumbo_port *);
@@ -135,6 +143,8 @@ void jumbo_pools_free(struct jumbo_pools_info *);
 struct jumbo_pool_info jumbo_pool_info(const struct jumbo_layout_pool *);
 bool jumbo_port_get_needs(const char *name, struct jumbo_needs *);
 unsigned int jumbo_n_threads(void);
+void jumbo_port_count_failure(struct jumbo_port *, int queue);
+uint64_t jumbo_port_get_failures(const struct jumbo_port *, int queue);
 bool jumbo_port_get_use(const struct jumbo_port *, uint64_t *lowest,
                         uint64_t *n_failed);
 bool jumbo_port_get_pool(const struct jumbo_port *, int *buffer_size,

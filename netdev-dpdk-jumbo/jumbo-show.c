@@ -293,12 +293,30 @@ add_stat(struct netdev_custom_stats *stats, const char *name, uint64_t value)
     counter->value = value;
 }
 
-/* Adds to 'stats' how the mempool of 'port' is used. */
+/* Adds to 'stats' how the mempool of 'port' is used, and if it is a vhost
+ * port, 'is_vhost', how often its queues got nothing for lack of an mbuf: all
+ * together, and each to which it happened. */
 void
-jumbo_show_use(const struct jumbo_port *port,
+jumbo_show_use(const struct jumbo_port *port, bool is_vhost,
                struct netdev_custom_stats *stats)
 {
     uint64_t least_free, n_failed;
+
+    if (is_vhost) {
+        uint64_t total = 0;
+
+        for (int i = 0; i < JUMBO_MAX_VHOST_QUEUES; i++) {
+            uint64_t n = jumbo_port_get_failures(port, i);
+            char name[NETDEV_CUSTOM_STATS_NAME_SIZE];
+
+            if (n) {
+                snprintf(name, sizeof name, "ovs_rx_q%d_alloc_failures", i);
+                add_stat(stats, name, n);
+                total += n;
+            }
+        }
+        add_stat(stats, "ovs_rx_alloc_failures", total);
+    }
 
     if (jumbo_port_get_use(port, &least_free, &n_failed)) {
         add_stat(stats, "ovs_mempool_least_free", least_free);

@@ -39,6 +39,7 @@ void jumbo_show_put_pools(struct ds *, const struct jumbo_pools_info *,
                           bool plan);
 struct json *jumbo_show_pools_to_json(const struct jumbo_pools_info *);
 void jumbo_show_status(const struct jumbo_port *, struct smap *);
-void jumbo_show_use(const struct jumbo_port *, struct netdev_custom_stats *);
+void jumbo_show_use(const struct jumbo_port *, bool is_vhost,
+                    struct netdev_custom_stats *);
 
 #endif /* jumbo-show.h */

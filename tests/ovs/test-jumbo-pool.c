@@ -43,6 +43,7 @@
 #include "netdev-provider.h"
 #include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
+#include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "ovstest.h"
 #include "random.h"
@@ -223,7 +224,7 @@ prepare(struct jumbo_port *port, struct jumbo_needs needs)
     struct rte_mempool *mp = NULL;
     char *error;
 
-    if (jumbo_port_prepare(port, &netdev, &needs, &mp, &error)) {
+    if (jumbo_port_prepare(port, &netdev, &needs, true, &mp, &error)) {
         ovs_fatal(0, "%s", error);
     }
     return mp;
@@ -255,7 +256,7 @@ prepare_in_vain(struct jumbo_port *port, struct jumbo_needs needs)
     int needed, available;
     char *error;
 
-    ovs_assert(jumbo_port_prepare(port, &netdev, &needs, &mp, &error)
+    ovs_assert(jumbo_port_prepare(port, &netdev, &needs, true, &mp, &error)
                == ENOMEM);
     ovs_assert(!!mp == !!port->pool);
     ovs_assert(memory_is(memory));
@@ -1011,8 +1012,8 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* What it was prepared for before that is no more. */
     prepare(&a, needs_of(512, 1, 256, 256));
-    ovs_assert(jumbo_port_prepare(&a, &netdev, &too_large, &none, &error)
-               == ENOMEM);
+    ovs_assert(jumbo_port_prepare(&a, &netdev, &too_large, true, &none,
+                                  &error) == ENOMEM);
     free(error);
     ovs_assert(memory_is(memory));
     jumbo_port_commit(&a);
@@ -1045,7 +1046,7 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     /* When it comes and there is none, it waits. */
     away.away = false;
     restart_requested();
-    ovs_assert(jumbo_port_prepare(&c, &netdev, &away, &none, &error)
+    ovs_assert(jumbo_port_prepare(&c, &netdev, &away, true, &none, &error)
                == ENOMEM);
     free(error);
     ovs_assert(c.waits);
@@ -1078,6 +1079,113 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(has(large_mp, 1, 1024, 4096, 1));
 }
 
+/* "shrink". */
+
+static size_t
+n_pools(void)
+{
+    struct jumbo_pools_info info;
+    size_t n;
+
+    jumbo_pools_get(NULL, &info);
+    n = info.n;
+    jumbo_pools_free(&info);
+    return n;
+}
+
+/* 'port' gets the pool that is to be its own while threads use it. */
+static struct rte_mempool *
+switch_pool(struct jumbo_port *port, struct jumbo_needs needs)
+{
+    struct rte_mempool *mp;
+    char *error;
+
+    ovs_assert(!jumbo_port_prepare(port, &netdev, &needs, false, &mp, &error));
+    jumbo_port_switch(port);
+    ovsrcu_barrier();
+    return mp;
+}
+
+/* Pools that are too large for their ports give memory back when others lack
+ * it, not before, and stop no port for it. */
+static void
+test_shrink(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const struct jumbo_needs guest = needs_of(8192, 0, 0, 0);
+    const struct jumbo_needs nic = needs_of(8192, 1, 4096, 1024);
+    struct jumbo_needs more = needs_of(2048, 1, 12000, 1024);
+    const struct jumbo_needs most = needs_of(2048, 1, 16000, 1024);
+    struct jumbo_port v = { .netdev = NULL };
+    struct jumbo_port w = { .netdev = NULL };
+    struct jumbo_port a = { .netdev = NULL };
+    struct jumbo_port b = { .netdev = NULL };
+    struct jumbo_port c = { .netdev = NULL };
+    struct rte_mempool *old, *mp, *small;
+    struct rte_mbuf **mbufs;
+    const uint64_t lent = 1000;
+
+    /* Guests' ports get another pool while they run, as soon as memory is
+     * short; it has as many mbufs at once as the old one ever lent. */
+    start_dpdk(80);
+    more.rx_filled = 256;
+    prepare_and_commit(&a, nic);
+    old = prepare_and_commit(&v, guest);
+    ovs_assert(prepare_and_commit(&w, guest) == old);
+    ovs_assert(has(old, 1, 4096, 1024, 1));
+    mbufs = take(old, lent);
+    destroy(&a);
+    jumbo_pools_run();
+    ovs_assert(n_pools() == 1 && !jumbo_port_must_restart(&v));
+    restart_requested();
+    mp = prepare_and_commit(&b, more);
+    jumbo_pools_run();
+    ovs_assert(missing_of(&b) && n_pools() == 3);
+    ovs_assert(!restart_requested());
+    ovs_assert(jumbo_port_must_restart(&v) && jumbo_port_must_restart(&w));
+    small = switch_pool(&v, guest);
+    ovs_assert(small != old && small->populated_size >= lent);
+    ovs_assert(small->populated_size < old->populated_size / 2);
+    ovs_assert(can_receive(small));
+    ovs_assert(switch_pool(&w, guest) == small);
+    ovs_assert(!jumbo_port_must_restart(&v));
+
+    /* When all mbufs of the old one are back, others have its memory. */
+    jumbo_pools_run();
+    ovs_assert(missing_of(&b) && n_pools() == 3);
+    put(old, mbufs, lent);
+    jumbo_pools_run();
+    ovs_assert(n_pools() == 2 && !missing_of(&b));
+    ovs_assert(has(mp, 1, 12000, 1024, 1));
+    jumbo_pools_run();
+    ovs_assert(!missing_of(&v) && !jumbo_port_must_restart(&v));
+    destroy(&v);
+    destroy(&w);
+    destroy(&b);
+    ovs_assert(!n_pools());
+
+    /* A device's port gets it when it is stopped anyway, but not while another
+     * one that would have to be stopped has the pool, too. */
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    memset(&v, 0, sizeof v);
+    prepare_and_commit(&a, nic);
+    old = prepare_and_commit(&b, needs_of(8192, 1, 512, 512));
+    prepare_and_commit(&c, needs_of(8192, 1, 512, 512));
+    destroy(&a);
+    prepare_in_vain(&v, most);
+    jumbo_pools_run();
+    ovs_assert(n_pools() == 1 && !jumbo_port_must_restart(&b));
+    ovs_assert(prepare_and_commit(&b, needs_of(8192, 1, 400, 512)) == old);
+    destroy(&c);
+    ovs_assert(switch_pool(&b, needs_of(8192, 1, 500, 512)) == old);
+    ovs_assert(n_pools() == 1);
+    ovs_assert(prepare_and_commit(&b, needs_of(8192, 1, 512, 512)) != old);
+    jumbo_pools_run();
+    ovs_assert(n_pools() == 1 && !missing_of(&b));
+    ovs_assert(prepare_and_commit(&v, most)->populated_size
+               == JUMBO_OVS_MIN_MBUFS);
+}
+
 /* "lower". */
 
 /* A port whose MTU is lowered never fails for memory. */
@@ -1107,18 +1215,6 @@ static bool
 has_ops(const struct rte_mempool *mp, const char *name)
 {
     return !strcmp(rte_mempool_get_ops(mp->ops_index)->name, name);
-}
-
-static size_t
-n_pools(void)
-{
-    struct jumbo_pools_info info;
-    size_t n;
-
-    jumbo_pools_get(NULL, &info);
-    n = info.n;
-    jumbo_pools_free(&info);
-    return n;
 }
 
 /* A pool that can't grow is replaced, and its ports are asked to restart. */
@@ -1306,7 +1402,8 @@ fault_prepare(const struct jumbo_needs *needs)
     char *error;
     int retval;
 
-    retval = jumbo_port_prepare(&fault_ports[2], &netdev, needs, &mp, &error);
+    retval = jumbo_port_prepare(&fault_ports[2], &netdev, needs, true, &mp,
+                                &error);
     ovs_assert(!retval == !!mp);
     if (retval) {
         ovs_assert(error[0]);
@@ -1752,6 +1849,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"share", NULL, 0, 0, test_share, OVS_RO},
     {"limit", NULL, 0, 0, test_limit, OVS_RO},
     {"short", NULL, 0, 0, test_short, OVS_RO},
+    {"shrink", NULL, 0, 0, test_shrink, OVS_RO},
     {"lower", NULL, 0, 0, test_lower, OVS_RO},
     {"replace", NULL, 0, 0, test_replace, OVS_RO},
     {"ops", NULL, 0, 0, test_ops, OVS_RO},
