@@ -787,9 +787,10 @@ demand_changed(void)
     restart_ports();
 }
 
-/* Has the pool that 'port', which 'stops' for it, is to receive into next, with
- * the least that it needs.  Returns 0 if successful, otherwise a positive errno value and, in
- * '*errorp', a message for the user, which the caller must free. */
+/* Has the pool that 'port', which 'stops' for it, is to receive into next,
+ * with the least that it needs.  Returns 0 if successful, otherwise a positive
+ * errno value and, in '*errorp', a message for the user, which the caller must
+ * free. */
 static int
 prepare_pool(struct jumbo_port *port, bool stops, char **errorp)
     OVS_REQUIRES(mutex)

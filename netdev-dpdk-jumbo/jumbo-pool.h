@@ -24,8 +24,8 @@
  * it; where that can't be, a larger one replaces it, and its ports are
  * reconfigured.  It never shrinks, but when nothing needs it any more and its
  * mbufs are back, it is freed; and where memory is short, one with more than
- * half again as many mbufs as it is to have is replaced by a smaller one, if no
- * device must be stopped for that.
+ * half again as many mbufs as it is to have is replaced by a smaller one, if
+ * no device must be stopped for that.
  *
  * A port that can't have the least that it needs is refused before anything
  * has changed.  Where there is memory for that, but not for all that ports can
