@@ -18,6 +18,8 @@ lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-layout.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-mtu.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-mtu.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-pool.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-turn.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-turn.h
 
 if DPDK_NETDEV
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-memory.c
@@ -42,6 +44,7 @@ TESTSUITE_AT += tests/jumbo-vsctl.at
 TESTSUITE_AT += tests/jumbo-bridge.at
 TESTSUITE_AT += tests/ovs-mtu.at
 TESTSUITE_AT += tests/jumbo-bfd.at
+TESTSUITE_AT += tests/jumbo-turn.at
 
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
@@ -69,6 +72,7 @@ EXTRA_DIST += tests/ovs-mtu.schema.json
 tests_ovstest_SOURCES += tests/test-jumbo-demand.c
 tests_ovstest_SOURCES += tests/test-jumbo-layout.c
 tests_ovstest_SOURCES += tests/test-jumbo-mtu.c
+tests_ovstest_SOURCES += tests/test-jumbo-turn.c
 
 if DPDK_NETDEV
 tests_ovstest_SOURCES += tests/test-jumbo-pool.c

@@ -1,0 +1,103 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+
+#include "jumbo-turn.h"
+
+#include <limits.h>
+
+/* To be called when the member whose turn it is has gone, at the time 'now' in
+ * milliseconds. */
+void
+jumbo_turn_end(struct jumbo_turn *turn, long long now)
+{
+    turn->step = JUMBO_TURN_NOBODYS;
+    turn->expires = now + JUMBO_TURN_LEAVE_MSEC;
+}
+
+/* Goes on to 'step', for at most 'msec' milliseconds, or without a limit if
+ * that is negative. */
+static void
+go_on(struct jumbo_turn *turn, const struct jumbo_turn_input *in,
+      enum jumbo_turn_step step, int msec)
+{
+    turn->step = step;
+    turn->expires = msec < 0 ? LLONG_MAX : in->now + msec;
+    turn->n_dumps = 0;
+}
+
+/* Returns what is to be done when it is nobody's turn.  A member that carries
+ * nothing needs none.  For any other one, others must be enabled, but if that
+ * lasts too long, it is stopped all the same. */
+static enum jumbo_turn_action
+find_turn(struct jumbo_turn *turn, const struct jumbo_turn_input *in)
+{
+    if (!in->is_waiting) {
+        if (turn->is_on && in->now >= turn->expires) {
+            turn->is_on = false;
+            return JUMBO_TURN_REVALIDATE;
+        }
+    } else if (!in->is_enabled) {
+        return JUMBO_TURN_STOP;
+    } else if (!turn->is_on) {
+        turn->is_on = true;
+        go_on(turn, in, JUMBO_TURN_NOBODYS,
+              in->updelay + JUMBO_TURN_RETURN_MSEC);
+        return JUMBO_TURN_REVALIDATE;
+    } else if (!in->has_others) {
+        if (in->now >= turn->expires) {
+            return JUMBO_TURN_STOP_ALONE;
+        }
+    } else if (turn->n_dumps >= JUMBO_TURN_DUMPS) {
+        go_on(turn, in, JUMBO_TURN_MOVING, -1);
+        return JUMBO_TURN_BEGIN;
+    }
+    return JUMBO_TURN_NOTHING;
+}
+
+/* Returns what is to be done to the members of the bond of 'turn'.  To be
+ * called whenever something in 'in' may have changed, and when
+ * 'turn->expires'. */
+enum jumbo_turn_action
+jumbo_turn_run(struct jumbo_turn *turn, const struct jumbo_turn_input *in)
+{
+    if (turn->dump_seq != in->dump_seq) {
+        turn->dump_seq = in->dump_seq;
+        turn->n_dumps++;
+    }
+
+    if (turn->step == JUMBO_TURN_NOBODYS) {
+        return find_turn(turn, in);
+    } else if (turn->step == JUMBO_TURN_RETURNING) {
+        if (in->is_enabled || in->now >= turn->expires) {
+            jumbo_turn_end(turn, in->now);
+            return JUMBO_TURN_END;
+        }
+    } else if (!in->is_waiting) {
+        /* It was stopped, for this or for something else. */
+        go_on(turn, in, JUMBO_TURN_RETURNING,
+              in->updelay + JUMBO_TURN_RETURN_MSEC);
+    } else if (turn->step == JUMBO_TURN_MOVING
+               && turn->n_dumps >= JUMBO_TURN_DUMPS) {
+        go_on(turn, in, JUMBO_TURN_LEAVING, JUMBO_TURN_LEAVE_MSEC);
+        return JUMBO_TURN_TELL_PEER;
+    } else if (turn->step == JUMBO_TURN_LEAVING && in->now >= turn->expires) {
+        go_on(turn, in, JUMBO_TURN_STOPPED, -1);
+        return JUMBO_TURN_STOP;
+    }
+    return JUMBO_TURN_NOTHING;
+}
