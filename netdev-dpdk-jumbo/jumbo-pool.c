@@ -555,9 +555,16 @@ shortage(int memory_node, size_t needed)
                                        "beyond dpdk-socket-limit" : "");
 }
 
+/* Returns true if 'port' must be stopped to get another pool.  One without a
+ * device needn't: threads take each mbuf from the pool when they need it. */
+static bool
+has_device(const struct jumbo_port *port)
+{
+    return port->now.n_rxq || port->next.n_rxq;
+}
+
 /* Returns true if all ports that receive into 'pool', but for 'stops', which
- * may be NULL, can get another one while they run: those without a device,
- * whose threads take each mbuf from the pool when they need it. */
+ * may be NULL, can get another one while they run. */
 static bool
 can_be_left(const struct jumbo_pool *pool, const struct jumbo_port *stops)
     OVS_REQUIRES(mutex)
@@ -566,7 +573,7 @@ can_be_left(const struct jumbo_pool *pool, const struct jumbo_port *stops)
 
     LIST_FOR_EACH (port, node, &all_ports) {
         if ((port->pool == pool || port->next_pool == pool)
-            && port != stops && port->now.n_rxq) {
+            && port != stops && has_device(port)) {
             return false;
         }
     }
@@ -757,7 +764,8 @@ restart_ports(void)
     struct jumbo_port *port;
 
     LIST_FOR_EACH (port, node, &all_ports) {
-        if (port->next_pool && port->next_pool->replaced && port->now.n_rxq) {
+        if (port->next_pool && port->next_pool->replaced
+            && has_device(port)) {
             netdev_request_reconfigure(port->netdev);
         }
         if (port->waits) {
