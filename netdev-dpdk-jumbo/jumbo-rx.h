@@ -28,7 +28,6 @@
 
 #include "dp-packet.h"
 #include "openvswitch/compiler.h"
-#include "util.h"
 
 int jumbo_rx_drop_oversized(struct dp_packet_batch *, uint32_t max_len,
                             const char *name);
