@@ -312,14 +312,14 @@ missing_memory(const struct layout *layout, int memory_node)
 }
 
 /* Returns true if some port or pool needs memory of 'memory_node' that isn't
- * there. */
+ * there, but 'free_' bytes. */
 static bool
-memory_is_short(int memory_node)
+memory_is_short(int memory_node, size_t free_)
     OVS_REQUIRES(mutex)
 {
     struct layout complete = layout_create(LAYOUT_COMPLETE, NULL);
     bool is_short = missing_memory(&complete, memory_node)
-                    || refused[memory_node] > jumbo_memory_free(memory_node);
+                    || refused[memory_node] > free_;
 
     layout_destroy(&complete);
     return is_short;
@@ -540,7 +540,7 @@ tell_size(const struct jumbo_layout_pool *wanted)
 }
 
 /* Returns a message about too little memory on 'memory_node', where 'needed'
- * bytes would be, for a port that is refused. */
+ * bytes would be, for a port that is refused, and remembers that it was. */
 static char *
 shortage(int memory_node, size_t needed)
     OVS_REQUIRES(mutex)
@@ -613,14 +613,13 @@ smaller_pool(const struct jumbo_layout_pool *wanted, struct jumbo_pool *pool)
     return smaller;
 }
 
-/* Returns the bytes on 'memory_node' that it takes to replace pools that are
- * too large, but for the one like 'except'. */
+/* Returns the bytes on 'memory_node', of which 'free_' are free, that it takes
+ * to replace pools that are too large, but for the one like 'except'. */
 static size_t
 replacing_memory(const struct layout *all_guests, int memory_node,
-                 const struct jumbo_layout_pool *except)
+                 size_t free_, const struct jumbo_layout_pool *except)
     OVS_REQUIRES(mutex)
 {
-    size_t free_ = jumbo_memory_free(memory_node);
     size_t size = 0;
 
     for (size_t i = 0; i < all_guests->n; i++) {
@@ -672,7 +671,7 @@ grow_one(const struct jumbo_layout_pool *wanted,
     }
     left = reserved_memory(all_guests, node, wanted) + JUMBO_KEPT_MEMORY;
     left = MAX(free_ - MIN(left, free_), MIN(needed, free_));
-    replacing = replacing_memory(all_guests, node, wanted);
+    replacing = replacing_memory(all_guests, node, free_, wanted);
     left -= left >= needed + replacing ? replacing : 0;
     left -= MIN(left, overhead);
     if (size_of(wanted, n) > left) {
@@ -710,9 +709,13 @@ shrink_one(const struct jumbo_layout_pool *wanted,
     struct jumbo_pool *pool = find_too_large(wanted, all_guests, stops);
     int node = jumbo_memory_node(wanted->key.numa_id);
     struct jumbo_layout_pool smaller;
+    size_t free_;
 
-    if (!pool || pool->tried == jumbo_memory_free(node)
-        || !memory_is_short(node)) {
+    if (!pool) {
+        return;
+    }
+    free_ = jumbo_memory_free(node);
+    if (pool->tried == free_ || !memory_is_short(node, free_)) {
         return;
     }
     smaller = smaller_pool(wanted, pool);

@@ -37,7 +37,6 @@ go_on(struct jumbo_turn *turn, const struct jumbo_turn_input *in,
 {
     turn->step = step;
     turn->expires = msec < 0 ? LLONG_MAX : in->now + msec;
-    turn->n_dumps = 0;
 }
 
 /* Returns what is to be done when it is nobody's turn.  A member that carries
@@ -55,6 +54,7 @@ find_turn(struct jumbo_turn *turn, const struct jumbo_turn_input *in)
         return JUMBO_TURN_STOP;
     } else if (!turn->is_on) {
         turn->is_on = true;
+        turn->n_dumps = 0;
         go_on(turn, in, JUMBO_TURN_NOBODYS,
               in->updelay + JUMBO_TURN_RETURN_MSEC);
         return JUMBO_TURN_REVALIDATE;
@@ -63,6 +63,7 @@ find_turn(struct jumbo_turn *turn, const struct jumbo_turn_input *in)
             return JUMBO_TURN_STOP_ALONE;
         }
     } else if (turn->n_dumps >= JUMBO_TURN_DUMPS) {
+        turn->n_dumps = 0;
         go_on(turn, in, JUMBO_TURN_MOVING, -1);
         return JUMBO_TURN_BEGIN;
     }

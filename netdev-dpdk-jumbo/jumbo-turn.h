@@ -51,7 +51,8 @@ struct jumbo_turn {
     long long expires;          /* When to go on in any case, in milliseconds,
                                  * or LLONG_MAX. */
     uint64_t dump_seq;          /* Tracks dumps of datapath flows. */
-    int n_dumps;                /* How many of them ended. */
+    int n_dumps;                /* How many of them ended since there is
+                                 * something to move. */
 };
 
 /* A bond, and the member whose turn it is, or would be next.  The best one to
