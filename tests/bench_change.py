@@ -227,9 +227,9 @@ class Change(Part):
              *(f"lost elsewhere, {build}" for build in builds)], lines)]
 
 
-def during(lab, paths, action):
-    """Sends numbered frames along paths, (sender, receiver), and calls
-    action() meanwhile.
+def during(lab, paths, action, gap=GAP):
+    """Sends numbered frames along paths, (sender, receiver), `gap` seconds
+    apart, and calls action() meanwhile.
 
     Returns what that returned, and for each path how many frames were lost
     and the longest time, in seconds, in which none arrived.
@@ -242,7 +242,7 @@ def during(lab, paths, action):
                 receiver, lab.path(f"path{number}.pcap"), NUMBERED_FILTER)))
         with contextlib.ExitStack() as senders:
             for sender, _ in paths:
-                senders.enter_context(sender.sending(frames, GAP))
+                senders.enter_context(sender.sending(frames, gap))
             wait_for_frames(captures, time.time())
             result = action()
             wait_for_frames(captures, time.time() + 0.3)
