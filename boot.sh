@@ -1,9 +1,10 @@
 #!/bin/bash
 # boot.sh: generates configure, as OVS's boot.sh does.
-# boot.sh COMMAND [--base=BASE | --onto=DIR] [-- MAKE-ARGUMENT...]: does all the
-# set-up that COMMAND needs, then COMMAND.  As root on Debian it installs the
-# packages that are missing; all the rest happens in _build/BASE, or _build/onto.  Exits with 2 where it was
-# called wrongly, 1 where something failed or is missing, saying what.
+# boot.sh COMMAND [--base=BASE | --onto=DIR] [--topic=TOPIC]
+# [-- MAKE-ARGUMENT...]: does all the set-up that COMMAND needs, then COMMAND.
+# As root on Debian it installs the packages that are missing; all the rest
+# happens in _build/BASE, or _build/onto.  Exits with 2 where it was called
+# wrongly, 1 where something failed or is missing, saying what.
 set -eu
 called=$PWD
 cd "$(dirname "$0")"
@@ -11,20 +12,23 @@ cd "$(dirname "$0")"
 
 usage() {
     cat <<END
-usage: ./boot.sh [COMMAND [--base=BASE | --onto=DIR] [-- MAKE-ARGUMENT...]]
+usage: ./boot.sh [COMMAND [--base=BASE | --onto=DIR] [--topic=TOPIC]
+                  [-- MAKE-ARGUMENT...]]
 
   demo            show jumbo frames passing a patched switch (as root)
   check           build, then run the tests
   build           build the patched Open vSwitch in _build/BASE/root
   bench           measure it against the unpatched one (as root, long)
   deb             make Debian packages of it in _build/BASE/deb (as root)
-  series          write the patches as mails in _build/BASE/series
+  series          write the patches as mails in _build/BASE/series, or those
+                  of one topic in _build/BASE/series-TOPIC
   check-upstream  compare OVS's whole testsuite, patched and unpatched (long)
   (none)          only generate ./configure
 
 BASE is the Open vSwitch release to build: $(kept | paste -sd' ').  Default: the one that
 this machine's own release packages.  DIR is an Open vSwitch tree of your own, from
 3.1 to upstream's main; all is in _build/onto then.
+TOPIC: $(topics | paste -sd' ').
 END
 }
 
@@ -34,11 +38,12 @@ wrong() {
     exit 2
 }
 
-command= base= onto= work=
+command= base= onto= work= topic=
 while [ $# -gt 0 ]; do
     case $1 in
     --base=*) base=${1#--base=} ;;
     --onto=?*) onto=${1#--onto=} ;;
+    --topic=*) topic=${1#--topic=} ;;
     --help | -h) usage; exit 0 ;;
     --) shift; break ;;
     -*) wrong "unknown option \"$1\"" ;;
@@ -50,10 +55,12 @@ done
 case $command in
 build) target=all ;;
 demo | check | bench | deb | series | check-upstream) target=$command ;;
-"") [ ! "$base$onto" ] && [ $# = 0 ] || wrong "without a command there is nothing to give options to" ;;
+"") [ ! "$base$onto$topic" ] && [ $# = 0 ] || wrong "without a command there is nothing to give options to" ;;
 *) wrong "unknown command \"$command\"" ;;
 esac
 [ ! "$base" ] || kept | grep -qxF -e "$base" || wrong "unknown base \"$base\""
+[ ! "$topic" ] || topics | grep -qxF -e "$topic" || wrong "unknown topic \"$topic\""
+[ ! "$topic" ] || [ "$command" = series ] || wrong "only \"series\" is of a topic"
 [ ! "$base" ] || [ ! "$onto" ] || wrong "--base and --onto are two ways to say it"
 
 if [ ! "$command" ]; then
@@ -66,7 +73,7 @@ elif [ "$onto" ]; then
     rm -rf "$work"
     if [ "$command" = series ]; then    # needs no more than git
         build-aux/apply "$base" "$work" "$onto"
-        exec build-aux/series "$base" "$work"
+        exec build-aux/series "$base" "$work" ${topic:+"$topic"}
     fi
 fi
 
@@ -133,4 +140,4 @@ if [ ! -e "$work/config.status" ] || [ configure -nt "$work/config.status" ]; th
     }
     logged "configuring for base $base" "$work/configure.log" configure
 fi
-exec make -s -C "$work" "$target" "$@"
+exec make -s -C "$work" "$target" ${topic:+TOPIC="$topic"} "$@"

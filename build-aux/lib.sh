@@ -76,6 +76,11 @@ hooks() {
     awk '/^[^# ]/ { print $1 }' "$top/patches/series"
 }
 
+# topics: the topics of the hooks.
+topics() {
+    awk '/^[^# ]/ && NF > 1 && !seen[$2]++ { print $2 }' "$top/patches/series"
+}
+
 # new_files: the files that are copied into OVS as they are, each as
 # "path here<TAB>path there".
 new_files() {
