@@ -155,7 +155,7 @@ class Forwarding(Part):
 
     key, case = "forwarding", "frame"
     title = "Forwarding, by the size of frames"
-    memory, beside = "pages of 4 kB", ""
+    beside = ""
     hugepages = False
     way = PORTS                    # that packets take, in and out
     at_once = ("Both switches run at once, their PMD threads on one CPU, for ")
@@ -192,7 +192,7 @@ class Forwarding(Part):
                         f"{build} {statistics.median(rates[build]) / 1e6:.2f}"
                         for build in bench.builds) + " million packets/s")
         return {"seconds": SLICE_SECONDS, "slices": self._slices(bench),
-                "rows": rows}
+                "hugepages": self.hugepages, "rows": rows}
 
     @staticmethod
     def _mtu(frame):
@@ -285,7 +285,7 @@ class Forwarding(Part):
         return [Table(
             self.title,
             f"net_null0 to net_null1 over one flow, {self.beside}with "
-            f"{self.memory}; "
+            f"{'hugepages' if results['hugepages'] else 'pages of 4 kB'}; "
             f"million packets per second of a PMD thread's CPU time.  "
             f"{self.at_once}{results['slices']} slices of {results['seconds']} s; the ratio "
             "of a run is the median of its slices'.  Medians of "
@@ -307,6 +307,8 @@ class Forwarding(Part):
 
 class ForwardingIdle(Forwarding):
     """The same, while the PMD thread polls the queues of an idle guest, too.
+
+    On hugepages, where there are enough of them.
     """
 
     key = "idle"
@@ -321,6 +323,7 @@ class ForwardingIdle(Forwarding):
 
     def measure(self, bench):
         need(TESTPMD)
+        self.hugepages = lacking_hugepages(bench) is None
         return super().measure(bench)
 
     def _add_guest(self, lab, switch, mtu):
@@ -366,16 +369,23 @@ class ForwardingHuge(Forwarding):
 
     key = "hugepages"
     title = "Forwarding on hugepages, by the size of frames"
-    memory = "hugepages"
     hugepages = True
 
     def measure(self, bench):
-        needed = MEMORY_MIB * len(bench.builds)
-        there = free_hugepages_mib()
-        if there < needed:
-            raise Skip(f"{needed:,} MiB of free hugepages are needed, and "
-                       f"{there:,} MiB are there")
+        lacking = lacking_hugepages(bench)
+        if lacking:
+            raise Skip(lacking)
         return super().measure(bench)
+
+
+def lacking_hugepages(bench):
+    """Returns what is missing for both switches at once, or None."""
+    needed = MEMORY_MIB * len(bench.builds)
+    there = free_hugepages_mib()
+    if there < needed:
+        return (f"{needed:,} MiB of free hugepages are needed, and "
+                f"{there:,} MiB are there")
+    return None
 
 
 def pmd_seconds(pid):
