@@ -60,7 +60,7 @@ demo | check | bench | deb | series | check-upstream) target=$command ;;
 esac
 [ ! "$base" ] || kept | grep -qxF -e "$base" || wrong "unknown base \"$base\""
 [ ! "$topic" ] || topics | grep -qxF -e "$topic" || wrong "unknown topic \"$topic\""
-[ ! "$topic" ] || [ "$command" = series ] || wrong "only \"series\" is of a topic"
+[ ! "$topic" ] || [ "$command" = series ] || wrong "--topic is only for \"series\""
 [ ! "$base" ] || [ ! "$onto" ] || wrong "--base and --onto are two ways to say it"
 
 if [ ! "$command" ]; then
