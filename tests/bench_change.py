@@ -171,9 +171,8 @@ class Change(Part):
 
         seconds, found = during(
             lab, [(hosts[0], end), (end, hosts[0]), tuple(hosts[1:])], change)
-        return {"seconds": seconds,
-                "lost": found[0][0] + found[1][0],
-                "outage_seconds": max(found[0][1], found[1][1]),
+        lost, outage = cost(found[:2])
+        return {"seconds": seconds, "lost": lost, "outage_seconds": outage,
                 "others": found[2][0]}
 
     @staticmethod
@@ -195,8 +194,8 @@ class Change(Part):
 
             program.write("start\n")
             _, found = during(lab, [(other, end), (end, other)], restart)
-            return {"outage_seconds": max(found[0][1], found[1][1]),
-                    "lost": found[0][0] + found[1][0]}
+            lost, outage = cost(found)
+            return {"outage_seconds": outage, "lost": lost}
 
     def tables(self, results, about):
         builds = about["builds"]
@@ -251,6 +250,14 @@ def during(lab, paths, action, gap=GAP):
     return result, [(missing(number_of(frame) for _, frame in got),
                      max(b - a for (a, _), (b, _) in zip(got, got[1:])))
                     for got in found]
+
+
+def cost(found):
+    """Returns, of what during() found, how many frames were lost on all paths,
+    and the longest time, in seconds, in which none arrived on one of them.
+    """
+    lost, gaps = zip(*found)
+    return sum(lost), max(gaps)
 
 
 def wait_for_frames(captures, since):

@@ -149,7 +149,6 @@ rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
     int (*f)(uint16_t, struct rte_eth_dev_info *)
         = real("rte_eth_dev_info_get");
     int retval = f(port_id, info);
-
     Dl_info caller;
 
     /* Only where Open vSwitch calls it, not DPDK itself. */
