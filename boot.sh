@@ -1,6 +1,6 @@
 #!/bin/bash
 # boot.sh: generates configure, as OVS's boot.sh does.
-# boot.sh COMMAND [--base=BASE | --onto=DIR] [--topic=TOPIC]
+# boot.sh COMMAND [--base=BASE | --onto=DIR] [--topic=TOPIC [--merged=TOPIC...]]
 # [-- MAKE-ARGUMENT...]: does all the set-up that COMMAND needs, then COMMAND.
 # As root on Debian it installs the packages that are missing; all the rest
 # happens in _build/BASE, or _build/onto.  Exits with 2 where it was called
@@ -12,8 +12,8 @@ cd "$(dirname "$0")"
 
 usage() {
     cat <<END
-usage: ./boot.sh [COMMAND [--base=BASE | --onto=DIR] [--topic=TOPIC]
-                  [-- MAKE-ARGUMENT...]]
+usage: ./boot.sh [COMMAND [--base=BASE | --onto=DIR]
+                  [--topic=TOPIC [--merged=TOPIC...]] [-- MAKE-ARGUMENT...]]
 
   demo            show jumbo frames passing a patched switch (as root)
   check           build, then run the tests
@@ -21,7 +21,8 @@ usage: ./boot.sh [COMMAND [--base=BASE | --onto=DIR] [--topic=TOPIC]
   bench           measure it against the unpatched one (as root, long)
   deb             make Debian packages of it in _build/BASE/deb (as root)
   series          write the patches as mails in _build/BASE/series, or those
-                  of one topic in _build/BASE/series-TOPIC
+                  of one topic in _build/BASE/series-TOPIC, for a tree that has
+                  those topics already which "--merged" names, in this order
   check-upstream  compare OVS's whole testsuite, patched and unpatched (long)
   (none)          only generate ./configure
 
@@ -38,12 +39,13 @@ wrong() {
     exit 2
 }
 
-command= base= onto= work= topic=
+command= base= onto= work= topic= merged=
 while [ $# -gt 0 ]; do
     case $1 in
     --base=*) base=${1#--base=} ;;
     --onto=?*) onto=${1#--onto=} ;;
     --topic=*) topic=${1#--topic=} ;;
+    --merged=*) merged+=" ${1#--merged=}" ;;
     --help | -h) usage; exit 0 ;;
     --) shift; break ;;
     -*) wrong "unknown option \"$1\"" ;;
@@ -55,12 +57,15 @@ done
 case $command in
 build) target=all ;;
 demo | check | bench | deb | series | check-upstream) target=$command ;;
-"") [ ! "$base$onto$topic" ] && [ $# = 0 ] || wrong "without a command there is nothing to give options to" ;;
+"") [ ! "$base$onto$topic$merged" ] && [ $# = 0 ] || wrong "without a command there is nothing to give options to" ;;
 *) wrong "unknown command \"$command\"" ;;
 esac
 [ ! "$base" ] || kept | grep -qxF -e "$base" || wrong "unknown base \"$base\""
-[ ! "$topic" ] || topics | grep -qxF -e "$topic" || wrong "unknown topic \"$topic\""
+for each in "$topic" $merged; do
+    [ ! "$each" ] || topics | grep -qxF -e "$each" || wrong "unknown topic \"$each\""
+done
 [ ! "$topic" ] || [ "$command" = series ] || wrong "--topic is only for \"series\""
+[ ! "$merged" ] || [ "$topic" ] || wrong "--merged is only for --topic"
 [ ! "$base" ] || [ ! "$onto" ] || wrong "--base and --onto are two ways to say it"
 
 if [ ! "$command" ]; then
@@ -73,7 +78,7 @@ elif [ "$onto" ]; then
     rm -rf "$work"
     if [ "$command" = series ]; then    # needs no more than git
         build-aux/apply "$base" "$work" "$onto"
-        exec build-aux/series "$base" "$work" ${topic:+"$topic"}
+        exec build-aux/series "$base" "$work" ${topic:+"$topic"} $merged
     fi
 fi
 
@@ -140,4 +145,4 @@ if [ ! -e "$work/config.status" ] || [ configure -nt "$work/config.status" ]; th
     }
     logged "configuring for base $base" "$work/configure.log" configure
 fi
-exec make -s -C "$work" "$target" ${topic:+TOPIC="$topic"} "$@"
+exec make -s -C "$work" "$target" ${topic:+TOPIC="$topic" MERGED="$merged"} "$@"
