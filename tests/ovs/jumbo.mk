@@ -8,6 +8,7 @@
 # One file a line: each line comes with the patch that first uses its file.
 
 TESTSUITE_AT += tests/jumbo.at
+TESTSUITE_AT += tests/jumbo-bond.at
 TESTSUITE_AT += tests/jumbo-mtu.at
 TESTSUITE_AT += tests/jumbo-demand.at
 TESTSUITE_AT += tests/jumbo-layout.at
