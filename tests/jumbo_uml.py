@@ -172,12 +172,15 @@ class UmlGuest(Console):
 
     It is the server of the sockets, and waits until the switch connects.
     host_mtu: the MTU that is announced to the switch in its name; its own is
-    1500 until it is changed there.  packed: with packed rings.
+    1500 until it is changed there.  packed: with packed rings.  shares: it has
+    this machine's file system, to which it doesn't write, and the lab's
+    folder.
     """
 
     def __init__(self, lab, image, sockets, host_mtu=None, memory_mib=128,
-                 name="uml", number=0, packed=False):
+                 name="uml", number=0, packed=False, shares=False):
         relays = [Relay(lab, path, host_mtu, packed) for path in sockets]
+        self._folder = lab.folder if shares else None
         self._macs = [f"52:54:00:00:{number:02x}:{n:02x}"
                       for n in range(len(sockets))]
         super().__init__(lab, lab.namespace(name), [
@@ -188,6 +191,7 @@ class UmlGuest(Console):
             f"initrd={image}/initrd.gz", "con0=fd:0,fd:1", "con=null",
             "ssl=null", "console=tty0", "loglevel=1",
             f"umid={name}", f"uml_dir={lab.folder}",
+            *(["share=/"] if shares else []),
             *(f"virtio_uml.device={relay.guest_path}:1" for relay in relays)],
             # Its memory is a file there, which is not to be on a disk.
             env=dict(lab.env, TMPDIR="/dev/shm"), log=lab.path(f"{name}.log"))
@@ -196,6 +200,9 @@ class UmlGuest(Console):
         super().wait_up(seconds)
         self.run("; ".join(f"ip link set eth{n} address {mac}"
                            for n, mac in enumerate(self._macs)) or ":")
+        if self._folder:
+            self.run(f"mkdir -p {self._folder}; mount -t hostfs -o "
+                     f"{self._folder} none {self._folder}")
 
     def stop(self, seconds=0):
         super().stop(seconds)
