@@ -120,6 +120,21 @@ def missing_for_vms(image):
     return lacks
 
 
+def missing_for_sharing(image):
+    """Returns a sentence for each thing that guests in QEMU with this
+    machine's file system lack."""
+    lacks = missing_for_vms(image)
+    if not lacks and "virtio-9p-pci" not in emulated_devices():
+        lacks.append(f"This {QEMU} can't share a file system: it has no 9p.")
+    return lacks
+
+
+def emulated_devices():
+    """Returns the names of the devices that QEMU emulates."""
+    shown = run([QEMU, "-device", "help"]).stdout
+    return re.findall(r'^name "([^"]*)"', shown, re.M)
+
+
 def available_memory_mib():
     """Returns the memory that the machine can give, in MiB."""
     with open("/proc/meminfo") as meminfo:
@@ -572,6 +587,54 @@ class KernelSwitch(Switch):
         self._start(())
 
 
+class GuestSwitch(Switch):
+    """A switch in a guest that has this machine's file system and the lab's
+    folder.  eal: EAL's arguments; without DPDK if None.  pmd_cpu: one of the
+    guest's, on which the switch polls.
+    """
+
+    run_folder = "/run"            # a shared folder takes no sockets
+
+    def __init__(self, lab, guest, root, name="switch", eal=None,
+                 other_config=(), pmd_cpu=1):
+        self.guest = guest
+        self.pmd_cpu = pmd_cpu
+        self._settle(lab, root, name)
+        self.eal = eal
+        guest.run("export RUNTIME_DIRECTORY=/run " + " ".join(
+            f"{name}={shlex.quote(value)}"
+            for name, value in self.settings.items()))
+        self._start(other_config)
+
+    def stop(self):
+        """Ends it, so that another one can start in the guest."""
+        self.appctl("exit", "--cleanup")
+        wait_for("the end of ovs-vswitchd", lambda: not self._exists(
+            f"{self.run_folder}/ovs-vswitchd.pid"), 20)
+        self.tool("ovs-appctl", "-t", "ovsdb-server", "exit")
+
+    def _daemon(self, program, *args):
+        command = shlex.join([program, *args, "--pidfile", "-vconsole:warn",
+                              f"--log-file={self.folder}/{program}.log"])
+        self.guest.run(f"{{ {command} > {self.folder}/{program}.out 2>&1 & "
+                       "}")
+        return self.guest
+
+    def _exists(self, path):
+        return not self.guest.try_run(f"[ -e {path} ]")[0]
+
+    def tool(self, *argv, echo=False, check=True, seconds=60):
+        errors = f"{self.folder}/errors"
+        status, text = self.guest.try_run(f"{shlex.join(argv)} 2> {errors}",
+                                          seconds)
+        with open(errors) as file:
+            done = subprocess.CompletedProcess(argv, status, text, file.read())
+        if check and status:
+            raise LabError(f"{shlex.join(argv)}: status {status}: "
+                           + done.stderr.strip() + tail(self.log))
+        return done
+
+
 # Guests and hosts.
 
 class Testpmd(Process):
@@ -677,12 +740,23 @@ class Machine(Console):
     """A machine in QEMU.
 
     image: the folder that build-aux/guest-image made.  devices: arguments
-    that give it some.  boot: more for its kernel's command line.
+    that give it some.  boot: more for its kernel's command line.  shares: it
+    has this machine's file system, to which it doesn't write, and the lab's
+    folder.
     """
 
     _kvm_works = None              # not known yet
 
-    def __init__(self, lab, image, devices, memory_mib, name, boot=""):
+    def __init__(self, lab, image, devices, memory_mib, name, boot="",
+                 shares=False):
+        self._folder = lab.folder if shares else None
+        if shares:
+            options = "security_model=none,multidevs=remap"
+            devices = [
+                *devices, "-virtfs",
+                f"local,path=/,mount_tag=root,readonly=on,{options}",
+                "-virtfs", f"local,path={lab.folder},mount_tag=lab,{options}"]
+            boot = f"share=root {boot}".rstrip()
         self.monitor = lab.path(f"{name}.qmp")
         self.namespace = lab.namespace(name)
         super().__init__(lab, self.namespace, [
@@ -713,6 +787,12 @@ class Machine(Console):
             probe.stop()
         cls._kvm_works = bool(cls._kvm_works)
         return cls._kvm_works
+
+    def wait_up(self, seconds=120):
+        super().wait_up(seconds)
+        if self._folder:
+            self.run(f"dmesg -n 1; mkdir -p {self._folder}; "
+                     f"mount -t 9p -o trans=virtio lab {self._folder}")
 
     def qmp(self, command, **arguments):
         """Sends a command to QEMU's monitor; returns what it answers."""
