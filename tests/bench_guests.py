@@ -27,12 +27,13 @@ class Pair:
     """Two guests, each with a vhost-user port."""
 
     ports = ("p0", "p1")
+    memory_mib = GUEST_MIB
 
     def __init__(self, lab, switch, image, **how):
         self.lab = lab
         self._start(switch, [
             UmlGuest(lab, image, list(map(lab.path, ports)), name=f"uml{n}",
-                     memory_mib=GUEST_MIB, number=n, **how)
+                     memory_mib=self.memory_mib, number=n, **how)
             for n, ports in enumerate(self._vhosts())])
 
     def _vhosts(self):
@@ -66,16 +67,36 @@ class Pair:
                 guest.run(f"ip link set eth{eth} mtu {mtu}")
                 guest.try_run(f"ethtool -K eth{eth} gso {gso}")
 
+    def listen(self):
+        """Starts the server of iperf3, for one client."""
+        self.guests[1].run("iperf3 -s -1 --forceflush >/tmp/log 2>&1 & :")
+        self.wait_log("listening")
+
+    def wait_log(self, text):
+        """Waits until the server of iperf3 has printed `text`."""
+        self.guests[1].run(f"until grep -q '{text}' /tmp/log; do "
+                           "usleep 10000; done")
+
     def iperf3(self, streams, seconds):
         """Returns what iperf3 prints."""
-        client, server = self.guests
-        server.run("iperf3 -s -1 --forceflush >/tmp/log 2>&1 & until grep -q "
-                   "listening /tmp/log; do usleep 10000; done")
-        return client.run(f"iperf3 -c {ADDRESSES[1]} -P {streams} "
-                          f"-t {seconds} --json 2>&1; wait", seconds + 60)
+        self.listen()
+        return self.guests[0].run(
+            f"iperf3 -c {ADDRESSES[1]} -P {streams} -t {seconds} --json 2>&1; "
+            "wait", seconds + 60)
 
     def cpu_seconds(self):
         return sum(guest.cpu_seconds() for guest in self.guests)
+
+    def counted(self, switch, action):
+        """Calls action(); returns what it returned, the cycles for which the
+        PMD thread was busy meanwhile, and the guests' CPU time in seconds."""
+        switch.appctl("dpif-netdev/pmd-stats-clear")
+        used = self.cpu_seconds()
+        result = action()
+        used = self.cpu_seconds() - used
+        cycles, packets = pmd_counted(
+            switch.appctl("dpif-netdev/pmd-perf-show").stdout)
+        return result, cycles * packets, used
 
 
 class Through(Pair):
@@ -190,17 +211,14 @@ class Guests(Part):
         if not set_mtu(switch, mtu, ends.ports):
             return dict.fromkeys(quantities, refused(build, mtu))
         ends.prepare(mtu, gso)
-        switch.appctl("dpif-netdev/pmd-stats-clear")
-        used, began = ends.cpu_seconds(), time.monotonic()
-        seconds = self._seconds(bench)
-        rate = bits_per_second(ends.iperf3(streams, seconds))
-        used = ends.cpu_seconds() - used
-        cycles, packets = pmd_counted(
-            switch.appctl("dpif-netdev/pmd-perf-show").stdout)
+        seconds, began = self._seconds(bench), time.monotonic()
+        text, cycles, used = ends.counted(
+            switch, lambda: ends.iperf3(streams, seconds))
+        taken = time.monotonic() - began
+        rate = bits_per_second(text)
         size = rate * seconds / 8
         return dict(zip(quantities, (
-            rate, cycles * packets / size, used * 1e9 / size,
-            used / (time.monotonic() - began))))
+            rate, cycles / size, used * 1e9 / size, used / taken)))
 
     def tables(self, results, about):
         def table(title, quantity, scale, note):

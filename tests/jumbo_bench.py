@@ -32,7 +32,8 @@ PATCHED_ONLY = "netdev-dpdk/mempool-show"
 NOT_GRANTED = "not granted"
 BAR_WIDTH = 20
 FEW_CPUS = 4                       # fewer, and all are shared
-TOOLS = {**lab_library.PACKAGES, "iperf3": "iperf3", "ethtool": "ethtool"}
+TOOLS = {**lab_library.PACKAGES, "iperf3": "iperf3", "ethtool": "ethtool",
+         "ping": "iputils-ping"}
 
 
 class Skip(Exception):
@@ -179,6 +180,10 @@ class Part:
         raise NotImplementedError
 
     draw = None                    # draw(axes, results, about), if it has one
+
+    def panels(self):
+        """Returns [(title, a function as draw)] of its picture."""
+        return [(self.title, self.draw)] if self.draw else []
 
     def numbers(self, results):
         """Returns [[build, run, case, quantity, value]], for CSV."""
@@ -438,12 +443,13 @@ def log_ticks(axes, results, x, base):
 
 
 def draw(path, parts, results):
-    """Draws a panel for each part that has one, as PATH.svg and PATH.png.
+    """Draws the panels of all parts, as PATH.svg and PATH.png.
 
     Returns why not, or None.
     """
-    parts = [part for part in parts if part.draw and part.key in results]
-    if not parts:
+    drawn = [(part, *panel) for part in parts if part.key in results
+             for panel in part.panels()]
+    if not drawn:
         return "no part that has a picture has results"
     os.environ.setdefault("MPLCONFIGDIR", tempfile.gettempdir())
     try:
@@ -453,18 +459,18 @@ def draw(path, parts, results):
     except ImportError:
         return "matplotlib is missing (Debian: python3-matplotlib)"
     matplotlib.rcParams.update({"svg.hashsalt": "jumbo", "font.size": 10})
-    lines = -(-len(parts) // 2)
-    figure, panels = pyplot.subplots(lines, min(len(parts), 2), squeeze=False,
-                                     figsize=(6.4 * min(len(parts), 2),
+    lines = -(-len(drawn) // 2)
+    figure, panels = pyplot.subplots(lines, min(len(drawn), 2), squeeze=False,
+                                     figsize=(6.4 * min(len(drawn), 2),
                                               4.2 * lines))
-    for part, axes in zip(parts, panels.flat):
-        part.draw(axes, results[part.key], results["about"])
-        axes.set_title(part.title)
+    for (part, title, panel), axes in zip(drawn, panels.flat):
+        panel(axes, results[part.key], results["about"])
+        axes.set_title(title)
         axes.grid(axis="y", color="#dddddd")
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, loc="best")
-    for axes in panels.flat[len(parts):]:
+    for axes in panels.flat[len(drawn):]:
         axes.set_visible(False)
     figure.tight_layout()
     figure.savefig(f"{path}.svg", metadata={"Date": None})
