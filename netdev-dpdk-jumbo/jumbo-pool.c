@@ -799,13 +799,15 @@ demand_changed(void)
 }
 
 /* Has the pool that 'port', which 'stops' for it, is to receive into next,
- * with the least that it needs.  Returns 0 if successful, otherwise a positive
- * errno value and, in '*errorp', a message for the user, which the caller must
- * free. */
+ * with the least that it needs; 'prepared' is the one that it was prepared for
+ * before, or NULL.  Returns 0 if successful, otherwise a positive errno value
+ * and, in '*errorp', a message for the user, which the caller must free. */
 static int
-prepare_pool(struct jumbo_port *port, bool stops, char **errorp)
+prepare_pool(struct jumbo_port *port, bool stops,
+             const struct jumbo_pool *prepared, char **errorp)
     OVS_REQUIRES(mutex)
 {
+    struct jumbo_pool *found;
     struct layout all_guests = layout_create(LAYOUT_ALL_GUESTS, NULL);
     struct layout layout = layout_create(LAYOUT_NOW, NULL);
     const struct jumbo_layout_pool *wanted;
@@ -816,10 +818,14 @@ prepare_pool(struct jumbo_port *port, bool stops, char **errorp)
         if (stops) {
             shrink_one(wanted, &all_guests, port);
         }
-        if (!find_pool(wanted)) {
+        found = find_pool(wanted);
+        if (!found) {
             VLOG_INFO("Port %s: Requesting a mempool with buffers of %d bytes "
                       "on NUMA node %d", netdev_get_name(port->netdev),
                       wanted->key.buffer_size, wanted->key.numa_id);
+        } else if (found != port->pool && found != prepared) {
+            VLOG_INFO("Port %s: Reusing mempool \"%s\"",
+                      netdev_get_name(port->netdev), found->mp->name);
         }
         error = grow_one(wanted, &all_guests, errorp);
         if (error && port->pool && port->pool == find_pool(wanted)
@@ -882,6 +888,7 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
                    const struct jumbo_needs *needs, bool stops,
                    struct rte_mempool **mpp, char **errorp)
 {
+    const struct jumbo_pool *prepared;
     bool was_known = port->known;
     int error;
 
@@ -891,17 +898,18 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
         port->known = true;
         ovs_list_push_back(&all_ports, &port->node);
     }
+    prepared = port->next_pool;
     port->next = *needs;
     port->next_pool = port->pool;
     sweep();
 
-    error = prepare_pool(port, stops, errorp);
+    error = prepare_pool(port, stops, prepared, errorp);
     if (error && port->pool && !port->pool->replaced
         && port->now.numa_id == needs->numa_id
         && port->now.buffer_size > needs->buffer_size) {
         port->next.buffer_size = port->now.buffer_size;
         free(*errorp);
-        error = prepare_pool(port, stops, errorp);
+        error = prepare_pool(port, stops, prepared, errorp);
         if (!error) {
             VLOG_INFO("Port %s: keeping buffers of %d bytes, since there is "
                       "no memory for others", netdev_get_name(netdev),
