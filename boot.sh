@@ -21,8 +21,8 @@ usage: ./boot.sh [COMMAND [--base=BASE | --onto=DIR]
   bench           measure it against the unpatched one (as root, long)
   deb             make Debian packages of it in _build/BASE/deb (as root)
   series          write the patches as mails in _build/BASE/series, or those
-                  of one topic in _build/BASE/series-TOPIC, for a tree that has
-                  those topics already which "--merged" names, in this order
+                  of one topic in _build/BASE/series-TOPIC, on top of the topics
+                  that upstream took before, each a --merged=TOPIC, in that order
   check-upstream  compare OVS's whole testsuite, patched and unpatched (long)
   (none)          only generate ./configure
 
