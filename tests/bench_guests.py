@@ -23,6 +23,15 @@ STREAMS = 4
 SLEEP = ("pmd-sleep-max=100", "pmd-maxsleep=100")
 
 
+def need_guests(bench, *tools):
+    """Raises Skip unless there are guests, whose image has the tools of this
+    machine."""
+    lacks = missing_for_uml(bench.image or "(no folder)")
+    if lacks:
+        raise Skip("; ".join(line.rstrip(".") for line in lacks))
+    need(*tools)
+
+
 class Pair:
     """Two guests, each with a vhost-user port."""
 
@@ -173,10 +182,7 @@ class Guests(Part):
                 self._seconds(bench) + 1 + 6 * len(cases) / sum(cases))
 
     def measure(self, bench):
-        lacks = missing_for_uml(bench.image or "(no folder)")
-        if lacks:
-            raise Skip("; ".join(line.rstrip(".") for line in lacks))
-        need("iperf3", "ethtool")      # their image has what is here
+        need_guests(bench, "iperf3", "ethtool")
         rows = []
         for number in range(1, bench.runs + 1):
             for pair, config, how, ways in self._cases(bench):

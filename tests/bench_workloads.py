@@ -7,12 +7,11 @@ import itertools
 import re
 import statistics
 
-from bench_guests import MEMORY_MIB, SLEEP, Pair
+from bench_guests import MEMORY_MIB, SLEEP, Pair, need_guests
 from bench_traffic import ADDRESSES, set_mtu
-from jumbo_bench import (Part, Skip, Spread, Table, cells, header,
-                         how_many_runs, need, plot, values)
+from jumbo_bench import (Part, Spread, Table, cells, header, how_many_runs,
+                         plot, values)
 from jumbo_lab import LabError
-from jumbo_uml import missing_for_uml
 
 MTUS = (1500, 4000, 9000)
 QUICK_MTUS = (1500, 9000)
@@ -183,10 +182,7 @@ class Workloads(Part):
                 10 if bench.quick else 30)
 
     def measure(self, bench):
-        lacks = missing_for_uml(bench.image or "(no folder)")
-        if lacks:
-            raise Skip("; ".join(line.rstrip(".") for line in lacks))
-        need("iperf3", "ethtool", "ping")      # their image has what is here
+        need_guests(bench, "iperf3", "ethtool", "ping")
         large_mib, small_files, pings = QUICK if bench.quick else FULL
         rows = []
         for number in range(1, bench.runs + 1):
