@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import time
 
-from bench_traffic import (ADDRESSES, bits_per_second, iperf3_between,
+from bench_traffic import (ADDRESSES, SLEEP, bits_per_second, iperf3_between,
                            pmd_counted, set_mtu)
 from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, cells, header,
                          how_many_runs, need, plot, refused, values)
@@ -17,10 +17,6 @@ MTUS = (1500, 3000, 4000, 6000, 9000, 9710)
 FEW_MTUS = (1500, 9000, 9710)
 QUICK_MTUS = (1500, 9710)
 STREAMS = 4
-# Idle, the PMD thread sleeps up to 100 us, so that the cycles for which it is
-# busy are its own: without sleep, it is preempted while it works.  The second
-# is what 3.1 calls it.
-SLEEP = ("pmd-sleep-max=100", "pmd-maxsleep=100")
 
 
 def need_guests(bench, *tools):

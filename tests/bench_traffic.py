@@ -1,7 +1,9 @@
 """Parts of the benchmark: traffic, and what disturbs it."""
 
+import collections
 import contextlib
 import json
+import math
 import os
 import re
 import statistics
@@ -22,12 +24,18 @@ QUICK_FRAMES = (64, 9018)
 IDLE_PORTS, IDLE_QUEUES = 4, 8     # net_virtio_user has up to 8
 IDLE_FRAMES = (64, 1518, 9018)
 SLICE_SECONDS = 1                  # between two looks at the counters
-FLOWS = (1, 100, 1000, 10000, 128000)
-QUICK_FLOWS = (1, 1000)
+FLOWS = (1, 1000, 8000, 16000, 32000, 64000, 128000)
+SOME_CASES = FLOWS[2::2], (64, 1518, 9018)
+QUICK_FLOWS = (1000,)
+VXLAN_LEN = 50                     # what it adds to a packet in IPv4
 FIRST_DST = 10 << 24 | 253 << 16   # 10.253.0.0: testpmd's flowgen.c
 INSTALL_SECONDS = 15               # for as many flows in the datapath
 GAP = 0.001                        # between two frames, in seconds
 GUEST_FRAMES = ((), (1514,), (16000,) * 4)
+# Idle, a PMD thread sleeps up to 100 us, so that what it is busy with is its
+# own: without sleep, it is preempted while it works, and takes CPU time for
+# nothing.  The second is what 3.1 calls it.
+SLEEP = ("pmd-sleep-max=100", "pmd-maxsleep=100")
 SETTLE_SECONDS = 2                 # of polling, before a rate is measured
 RATE_SECONDS, QUICK_RATE_SECONDS = 3, 1
 RATE_SLICES = 3
@@ -195,7 +203,7 @@ class Forwarding(Part):
                 "hugepages": self.hugepages, "rows": rows}
 
     @staticmethod
-    def _mtu(frame):
+    def mtu(frame):
         return max(1500, frame - ETHER_LEN - FCS_LEN)
 
     def _rates(self, bench, builds, frame):
@@ -232,7 +240,7 @@ class Forwarding(Part):
             return (switch.sent_packets(shown, "p1"),
                     pmd_seconds(switch.vswitchd.pid))
 
-        length, mtu = frame - FCS_LEN, self._mtu(frame)
+        length, mtu = frame - FCS_LEN, self.mtu(frame)
         with bench.switch(build, MEMORY_MIB,
                           hugepages=self.hugepages) as (lab, switch):
             self._add_guest(lab, switch, mtu)
@@ -389,19 +397,21 @@ def lacking_hugepages(bench):
 
 
 def pmd_seconds(pid):
-    """Returns how long the switch's PMD thread has run, by the kernel."""
+    """Returns how long the switch's PMD threads have run, by the kernel."""
+    ran = []
     for task in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{task}/comm") as name:
-            if name.read().startswith("pmd-c"):
-                break
-    else:
+            if not name.read().startswith("pmd-c"):
+                continue
+        try:
+            with open(f"/proc/{pid}/task/{task}/schedstat") as stat:
+                ran.append(int(stat.read().split()[0]) / 1e9)
+        except OSError:
+            raise Skip("the kernel doesn't tell how long a thread has run "
+                       "(CONFIG_SCHED_INFO)")
+    if not ran:
         raise LabError("The switch has no PMD thread.")
-    try:
-        with open(f"/proc/{pid}/task/{task}/schedstat") as stat:
-            return int(stat.read().split()[0]) / 1e9
-    except OSError:
-        raise Skip("the kernel doesn't tell how long a thread has run "
-                   "(CONFIG_SCHED_INFO)")
+    return sum(ran)
 
 
 def ratio_of(old, new):
@@ -410,110 +420,201 @@ def ratio_of(old, new):
     return statistics.median(b / a for a, b in zip(old, new))
 
 
-class Flows(Part):
-    """Many flows, with a rule for each."""
+class Way(collections.namedtuple("Way", "title threads tunnel flows frames")):
+    """What packets of many flows pass through.
 
-    key, case = "flows", "flows"
+    title: for people.  threads: PMD threads, each with a queue of the guest.
+    tunnel: whether it is a tunnel, VXLAN.  flows, frames: the cases, how many
+    flows by how many bytes, with FCS.
+    """
+
+    @property
+    def cases(self):
+        """[(flows, frame)], in the order in which they are measured."""
+        return [(flows, frame) for flows in self.flows
+                for frame in self.frames]
+
+
+WAYS = (Way("one PMD thread", 1, False, FLOWS, FRAMES),
+        Way("four PMD threads", 4, False, *SOME_CASES),
+        Way("one PMD thread, into VXLAN", 1, True, *SOME_CASES))
+
+
+class Flows(Part):
+    """Packets of many flows, with a rule for each, and of several sizes."""
+
+    key, case = "flows", "case"
     title = "Forwarding, by the number of flows and rules"
 
     @staticmethod
-    def _flows(bench):
-        return QUICK_FLOWS if bench.quick else FLOWS
+    def _ways(bench):
+        """Returns the ways, and of each the cases that are measured."""
+        if not bench.quick:
+            return WAYS
+        return [way._replace(flows=QUICK_FLOWS, frames=QUICK_FRAMES[-1:])
+                for way in WAYS]
+
+    @staticmethod
+    def _slices(bench):
+        return 1 if bench.quick else RATE_SLICES
 
     def plan(self, bench):
-        return (bench.runs * len(bench.builds) * len(self._flows(bench)),
-                5 + SETTLE_SECONDS + RATE_SECONDS)
+        return (bench.runs * len(bench.builds)
+                * sum(len(way.cases) for way in self._ways(bench)),
+                5 + SETTLE_SECONDS + self._slices(bench) * SLICE_SECONDS)
 
     def measure(self, bench):
         need(TESTPMD)
         rows = []
         for number in range(1, bench.runs + 1):
-            for flows in self._flows(bench):
-                for build in bench.order(number):
-                    row = {"run": number, "build": build, "flows": flows,
-                           **self._forward(bench, build, flows)}
-                    rows.append(row)
-                    bench.progress(
-                        f"run {number}, {flows:,} flows, {build}: "
-                        f"{row['cycles_per_packet']:.0f} cycles/packet, "
-                        f"{row['packets_per_second'] / 1e6:.2f} million "
-                        "packets/s")
+            for way in self._ways(bench):
+                for flows in way.flows:
+                    for build in bench.order(number):
+                        rows += self._forward(bench, number, build, way,
+                                              flows)
         return {"rows": rows}
 
+    def _forward(self, bench, number, build, way, flows):
+        """A guest sends packets of so many flows to p1, a rule for each;
+        returns a row for each size."""
+        rows = []
+        with bench.switch(
+                build, MEMORY_MIB, other_config=SLEEP, vswitchd_args=[
+                    "--dummy-numa=" + ",".join(["0"] * (way.threads + 1))]
+                if way.threads > 1 else ()) as (lab, switch), \
+                Unixctl(switch) as unixctl:
+            self._connect(lab, switch, way, flows)
+            for frame in way.frames:
+                mtu = Forwarding.mtu(frame)
+                guest = Guest(
+                    lab, [lab.path("v0")], mtu=mtu, name=f"guest{frame}",
+                    memory_mib=512, vdev=f"queues={way.threads}", args=[
+                        "--forward-mode=flowgen", f"--flowgen-flows={flows}",
+                        f"--txpkts={frame}", f"--rxq={way.threads}",
+                        f"--txq={way.threads}"])
+                switch.wait("v0", "link_state=up")
+                set_mtu(switch, mtu, ["v0"])
+                set_mtu(switch, mtu + VXLAN_LEN * way.tunnel, ["p1"])
+                row = self._look(switch, unixctl, way, flows,
+                                 self._slices(bench))
+                rows.append({
+                    "run": number, "build": build, "case":
+                    f"{way.title}: {flows:,} flows, {frame:,} bytes",
+                    "way": way.title, "flows": flows, "frame": frame, **row})
+                bench.progress(
+                    f"{rows[-1]['case']}, {build}: "
+                    f"{row['ns_per_packet']:.0f} ns/packet, "
+                    f"{row['packets_per_second'] / 1e6:.2f} million packets/s")
+                guest.stop()
+                switch.wait("v0", "link_state=down")
+        return rows
+
     @staticmethod
-    def _forward(bench, build, flows):
-        """A guest sends packets of so many flows to p1, a rule for each."""
+    def _connect(lab, switch, way, flows):
+        """Adds the ports, v0 that packets come from and p1 that they leave
+        by, and the rules."""
+        if way.threads > 1:
+            switch.vsctl("set", "Open_vSwitch", ".", "other_config:"
+                         f"pmd-cpu-mask={hex((1 << way.threads + 1) - 2)}")
+        switch.add_vhost("br0", "v0", lab.path("v0"))
+        out = "p1"
+        if way.tunnel:
+            out = "vxlan0"
+            switch.add_port("br0", out, "type=vxlan",
+                            f"options:remote_ip={ADDRESSES[1]}")
+            switch.add_bridge("br1")
+            switch.add_port("br1", "p1", "type=dpdk",
+                            "options:dpdk-devargs=net_null1,no-rx=1")
+            switch.ofctl("add-flow", "br1", "in_port=LOCAL,actions=output:p1")
+            add_address(switch.namespace, f"{ADDRESSES[0]}/24", "br1")
+            run(["ip", "-n", switch.namespace, "link", "set", "br1", "up"])
+            switch.appctl("tnl/neigh/set", "br1", ADDRESSES[1],
+                          "02:00:00:00:00:02")
+        else:
+            switch.add_null(1, 1500, ",no-rx=1")
+        rules = lab.path("rules")
+        with open(rules, "w") as file:
+            file.writelines(
+                f"in_port=v0,ip,nw_dst={dotted(FIRST_DST + number)},"
+                f"actions=output:{out}\n" for number in range(flows))
+        switch.ofctl("add-flows", "br0", rules)
+
+    @staticmethod
+    def _look(switch, unixctl, way, flows, slices):
+        """Returns what it costs to forward the guest's packets, the median of
+        so many looks."""
         def installed():
             shown = unixctl.call("dpctl/show")
             return int(re.search(r"^ +flows: (\d+)", shown, re.M)[1])
 
-        with bench.switch(build, MEMORY_MIB) as (lab, switch), \
-                Unixctl(switch) as unixctl:
-            rules = lab.path("rules")
-            with open(rules, "w") as file:
-                file.writelines(
-                    f"in_port=v0,ip,nw_dst={dotted(FIRST_DST + number)},"
-                    "actions=output:p1\n" for number in range(flows))
-            switch.add_null(1, 1500, ",no-rx=1")
-            path = lab.path("v0")
-            switch.add_vhost("br0", "v0", path)
-            switch.ofctl("add-flows", "br0", rules)
-            Guest(lab, [path], mtu=1500, args=[
-                "--forward-mode=flowgen", f"--flowgen-flows={flows}"])
-            switch.wait("v0", "link_state=up")
-            comes(lambda: installed() >= flows, INSTALL_SECONDS)
-            time.sleep(SETTLE_SECONDS)
-            in_datapath = installed()
-            found = [pmd_work(unixctl) for _ in range(RATE_SLICES)]
-        cycles, packets = map(statistics.median, zip(*found))
-        return {"installed": in_datapath, "cycles_per_packet": cycles,
+        comes(lambda: installed() >= flows, INSTALL_SECONDS)
+        time.sleep(SETTLE_SECONDS)
+        in_datapath = installed()
+        found = [pmd_work(switch, unixctl) for _ in range(slices)]
+        cost, packets = map(statistics.median, zip(*found))
+        return {"installed": in_datapath, "ns_per_packet": cost,
                 "packets_per_second": packets / SLICE_SECONDS}
 
     def tables(self, results, about):
-        lines = []
-        for flows in dict.fromkeys(row["flows"] for row in results["rows"]):
-            cycles, rates, installed = (
-                [values(results["rows"], build, quantity, flows=flows)
-                 for build in about["builds"]]
-                for quantity in ("cycles_per_packet", "packets_per_second",
-                                 "installed"))
-            lines.append([f"{flows:,}", *cells(cycles, "{:.0f}"),
-                          *cells(rates, "{:.2f}", 1e-6, None),
-                          *cells(installed, "{:,.0f}", 1, None)])
-        return [Table(
-            self.title,
-            "A guest (testpmd, flowgen) sends packets of 60 bytes of as many "
-            "flows as there are OpenFlow rules, one for each destination, to "
-            "a net_null port: cycles that the PMD thread needs for a packet, "
-            "packets that it got (million/s; the guest shares the machine), "
-            "and flows in the datapath.  "
-            f"Medians of {how_many_runs(about)} (smallest to largest).",
-            [*header(about, "flows", ratio="ratio"),
-             *(f"rate, {build}" for build in about["builds"]),
-             *(f"in datapath, {build}" for build in about["builds"])], lines)]
+        told = []
+        for title in dict.fromkeys(row["way"] for row in results["rows"]):
+            rows = [row for row in results["rows"] if row["way"] == title]
+            frames = sorted({row["frame"] for row in rows})
+            lines = []
+            for flows in sorted({row["flows"] for row in rows}):
+                line = [f"{flows:,}"]
+                for frame in frames:
+                    line.append(", ".join(cells(
+                        [values(rows, build, "ns_per_packet", flows=flows,
+                                frame=frame) for build in about["builds"]],
+                        "{:,.0f}")))
+                lines.append(line)
+            told.append(Table(
+                f"{self.title}: {title}",
+                "A guest (testpmd, flowgen) sends packets of as many flows as "
+                "there are OpenFlow rules, one for each destination, to a "
+                "net_null port: ns of CPU time that the PMD threads take for "
+                f"a packet, {', '.join(about['builds'])}"
+                + (", and their ratio" if len(about["builds"]) == 2 else "")
+                + ", by flows and by the bytes of a frame, with FCS.  Idle "
+                f"threads may sleep ({SLEEP[-1]}).  Medians of "
+                f"{how_many_runs(about)} (smallest to largest).",
+                ["flows", *(f"{frame:,} bytes" for frame in frames)], lines))
+        return told
 
     def draw(self, axes, results, about):
-        plot(axes, results, about, "cycles_per_packet", "flows", 1, "{:,.0f}",
-             log=True)
-        log_ticks(axes, results, "flows", 10)
+        rows = [row for row in results["rows"]
+                if row["way"] == WAYS[0].title]
+        frames = sorted({row["frame"] for row in rows})
+        for frame in frames:
+            plot(axes, {"rows": [row for row in rows
+                                 if row["frame"] == frame]}, about,
+                 "ns_per_packet", "flows", 1, "{:,.0f}", log=True)
+        log_ticks(axes, {"rows": rows}, "flows", 10)
         axes.set_xlabel("flows, each with a rule")
-        axes.set_ylabel("CPU cycles per packet (fewer is better)")
+        axes.set_ylabel("ns of CPU time per packet (fewer is better)")
 
 
-def pmd_work(unixctl):
-    """Returns (cycles per packet, packets) of the PMD thread in a slice."""
+def pmd_work(switch, unixctl):
+    """Returns (ns of CPU time per packet, packets) of the PMD threads in a
+    slice."""
     unixctl.call("dpif-netdev/pmd-stats-clear")
+    ran = pmd_seconds(switch.vswitchd.pid)
     time.sleep(SLICE_SECONDS)
-    return pmd_counted(unixctl.call("dpif-netdev/pmd-perf-show"))
+    _, packets = pmd_counted(unixctl.call("dpif-netdev/pmd-perf-show"))
+    ran = pmd_seconds(switch.vswitchd.pid) - ran
+    return ran * 1e9 / packets, packets
 
 
 def pmd_counted(stats):
-    """Returns (cycles per packet, packets), from what pmd-perf-show says."""
-    found = re.search(r"^pmd thread.*?Rx packets: +(\d+) +\(.*?, (\d+) "
-                      r"cycles/pkt\)", stats, re.M | re.S)
-    if not found:
-        raise LabError(f"The PMD thread got no packets: {stats}")
-    return int(found[2]), int(found[1])
+    """Returns (cycles per packet, packets) of all PMD threads, from what
+    pmd-perf-show says."""
+    found = [(int(cycles), int(packets)) for packets, cycles in re.findall(
+        r"^ +Rx packets: +(\d+) +\(.*?, (\d+) cycles/pkt\)", stats, re.M)]
+    packets = sum(packets for _, packets in found)
+    if not packets:
+        raise LabError(f"The PMD threads got no packets: {stats}")
+    return sum(map(math.prod, found)) / packets, packets
 
 
 def dotted(address):

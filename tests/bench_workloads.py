@@ -7,8 +7,8 @@ import itertools
 import re
 import statistics
 
-from bench_guests import MEMORY_MIB, SLEEP, Pair, need_guests
-from bench_traffic import ADDRESSES, set_mtu
+from bench_guests import MEMORY_MIB, Pair, need_guests
+from bench_traffic import ADDRESSES, SLEEP, set_mtu
 from jumbo_bench import (Part, Spread, Table, cells, header, how_many_runs,
                          plot, values)
 from jumbo_lab import LabError

@@ -49,10 +49,12 @@ class PlainSwitch(Switch):
     two machines can be compared, and it is never less than was asked for.
     """
 
-    def __init__(self, lab, root, memory_mib, eal, hugepages, other_config):
+    def __init__(self, lab, root, memory_mib, eal, hugepages, other_config,
+                 vswitchd_args):
         self._exact = memory_mib, hugepages, (
             f"{HUGE_EAL if hugepages else NO_HUGE_EAL} -m {memory_mib} {eal}")
-        super().__init__(lab, root, other_config=other_config)
+        super().__init__(lab, root, other_config=other_config,
+                         vswitchd_args=vswitchd_args)
 
     def _start(self, other_config):
         self.memory_mib, self.hugepages, self.eal = self._exact
@@ -251,7 +253,7 @@ class Bench:
 
     @contextlib.contextmanager
     def switch(self, build, memory_mib, eal="", hugepages=False,
-               other_config=()):
+               other_config=(), vswitchd_args=()):
         """A lab and a running switch with bridge br0, for the "with"."""
         needed, there = SPARE_MIB, available_memory_mib()
         if not hugepages:
@@ -262,7 +264,7 @@ class Bench:
         root = self.roots[build]
         with Lab(echo=say) as lab:
             switch = PlainSwitch(lab, root, memory_mib, eal, hugepages,
-                                 other_config)
+                                 other_config, vswitchd_args)
             commands = switch.appctl("list-commands").stdout
             if (PATCHED_ONLY in commands) != (build == PATCHED):
                 raise LabError(f"{root} is not the {build} switch: "

@@ -941,9 +941,10 @@ def wire(sites, name, middle):
     run(["ip", "-n", middle, "link", "set", bridge, "up"])
 
 
-def add_address(namespace, address):
-    """Gives eth0 in a namespace an IPv4 address, with its prefix length."""
-    run(["ip", "-n", namespace, "addr", "add", address, "dev", "eth0"])
+def add_address(namespace, address, device="eth0"):
+    """Gives a device in a namespace an IPv4 address, with its prefix length.
+    """
+    run(["ip", "-n", namespace, "addr", "add", address, "dev", device])
 
 
 def offloads_off(device):
