@@ -3,8 +3,8 @@
 # boot.sh COMMAND [--base=BASE | --onto=DIR] [--topic=TOPIC [--merged=TOPIC...]]
 # [-- MAKE-ARGUMENT...]: does all the set-up that COMMAND needs, then COMMAND.
 # As root on Debian it installs the packages that are missing; all the rest
-# happens in _build/BASE, or _build/onto.  Exits with 2 where it was called
-# wrongly, 1 where something failed or is missing, saying what.
+# happens in _build/BASE, or _build/onto.  Exits with 2 if it was called
+# wrongly, with 1 if something failed or is missing, and says what.
 set -eu
 called=$PWD
 cd "$(dirname "$0")"
@@ -22,13 +22,13 @@ usage: ./boot.sh [COMMAND [--base=BASE | --onto=DIR]
   deb             make Debian packages of it in _build/BASE/deb (as root)
   series          write the patches as mails in _build/BASE/series, or those
                   of one topic in _build/BASE/series-TOPIC, on top of the topics
-                  that upstream took before, each a --merged=TOPIC, in that order
+                  that upstream has taken, each a --merged=TOPIC, in that order
   check-upstream  compare OVS's whole testsuite, patched and unpatched (long)
   (none)          only generate ./configure
 
 BASE is the Open vSwitch release to build: $(kept | paste -sd' ').  Default: the one that
 this machine's own release packages.  DIR is an Open vSwitch tree of your own, from
-3.1 to upstream's main; all is in _build/onto then.
+3.1 to upstream's main; the output is in _build/onto then.
 TOPIC: $(topics | paste -sd' ').
 END
 }
