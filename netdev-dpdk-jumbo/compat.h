@@ -17,8 +17,8 @@
 #ifndef NETDEV_DPDK_JUMBO_COMPAT_H
 #define NETDEV_DPDK_JUMBO_COMPAT_H 1
 
-/* Every difference between the Open vSwitch and DPDK releases that the module
- * is kept for, and nothing else. */
+/* All differences between the Open vSwitch and DPDK releases that the module
+ * supports, and nothing else. */
 
 #ifdef DPDK_NETDEV
 #include <rte_mbuf.h>
@@ -34,7 +34,7 @@
 #ifdef DPDK_NETDEV
 #if RTE_VERSION < RTE_VERSION_NUM(24, 7, 0, 0)
 /* Open vSwitch 4.0 calls this for VDUSE devices, which older releases of DPDK
- * can't drive. */
+ * don't support. */
 static inline int
 rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
                                    uint32_t max_queue_pairs OVS_UNUSED)
@@ -43,7 +43,7 @@ rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
 }
 #endif
 
-/* What marks a packet that is to be segmented. */
+/* Returns true if 'mbuf' is a packet that is to be segmented. */
 static inline bool
 mbuf_is_tso(const struct rte_mbuf *mbuf)
 {
@@ -54,24 +54,23 @@ mbuf_is_tso(const struct rte_mbuf *mbuf)
 #endif
 }
 
-/* Before it sends a batch, Open vSwitch 4.0, whose batches grow, segments all
- * of it; 3.5 to 3.7 send what they have segmented 32 packets at a time, and
- * 3.1 does not segment. */
+/* True if Open vSwitch segments the whole of a batch before sending it, as 4.0
+ * does, whose batches grow.  3.5 to 3.7 send the segments 32 packets at a
+ * time, and 3.1 does not segment. */
 #define SEGMENTS_WHOLE_BATCHES                                  \
     (MEMBER_SIZEOF(struct dp_packet_batch, packets)             \
      == sizeof(struct dp_packet **))
 #endif /* DPDK_NETDEV */
 
-/* The most descriptors of a queue that the user can have.  Where there are
- * more, Open vSwitch before 3.6 takes its default, newer ones what the device
- * has. */
+/* The most descriptors that a user can request for a queue.  For more, Open
+ * vSwitch before 3.6 uses its default, newer ones what the device has. */
 #ifdef DP_PACKET_OL_SHIFT_COUNT /* In dp-packet.h, from 3.6 on. */
 #define MAX_QUEUE_DESCS 32768
 #else
 #define MAX_QUEUE_DESCS 4096
 #endif
 
-/* "ovs-appctl --format=json" came with Open vSwitch 3.4, as did this file. */
+/* "ovs-appctl --format=json" and this header came with Open vSwitch 3.4. */
 #if __has_include("ofproto/ofproto-dpif-lsample.h")
 static inline bool
 unixctl_wants_json(struct unixctl_conn *conn)
@@ -93,7 +92,7 @@ unixctl_command_reply_json(struct unixctl_conn *conn OVS_UNUSED,
 }
 #endif
 
-/* Replies 'json', which is taken over, as text if need be. */
+/* Replies with 'json', as text if need be, and takes ownership of it. */
 static inline void
 unixctl_reply_json(struct unixctl_conn *conn, struct json *json)
 {

@@ -56,9 +56,8 @@ jumbo_demand(const struct jumbo_demand_input *in)
             [JUMBO_DEMAND_TX_RINGS] = in->tx_descs,
             [JUMBO_DEMAND_CACHES] = n_pmds * jumbo_cache_max(in),
 
-            /* A driver that receives in bulk keeps up to one burst for each
-             * queue that isn't in the ring any more (i40e, ixgbe: rx_stage).
-             */
+            /* A driver that receives in bulk keeps up to one burst per queue
+             * outside of the ring (i40e, ixgbe: rx_stage). */
             [JUMBO_DEMAND_BURSTS] = (in->n_threads + in->n_rxq) * JUMBO_BURST,
 
             /* netdev-dpdk.c, dpdk_copy_batch_to_mbuf(). */

@@ -23,16 +23,17 @@
 #include "jumbo-layout.h"
 #include "util.h"
 
-/* Drivers that keep no copy of a mempool's memory, so that they receive into,
- * and send, mbufs that it gets while they run: by their sources in DPDK 22.11,
- * 24.11 and 25.11, and for the virtual ones by test, too.  That of AF_XDP
- * receives into a mempool of its own, and copies what it sends from others. */
+/* Drivers that keep no record of a mempool's memory, so that they receive
+ * into, and send, mbufs that it gets while they run, as known from their
+ * sources in DPDK 22.11, 24.11 and 25.11, and for the virtual ones also from
+ * tests.  The driver of AF_XDP receives into a mempool of its own, and copies
+ * what it sends from others. */
 static const char *const known_drivers[] = {
-    /* Virtual devices that take mbufs only when there are packets, */
+    /* Virtual devices that take mbufs only when there are packets. */
     "net_af_packet", "net_memif", "net_null", "net_pcap", "net_ring",
     "net_vhost",
 
-    /* that keep one in each descriptor. */
+    /* Virtual devices that keep an mbuf in each descriptor. */
     "net_af_xdp", "net_tap", "net_tun", "net_virtio_user",
 
     /* PCI devices. */
@@ -49,7 +50,7 @@ static const char *const known_drivers[] = {
     "net_zxdh", "nfp_common_pci",
 };
 
-/* The others. */
+/* Other drivers of DPDK. */
 static const char *const other_drivers[] = {
     "cnxk_eswitch", "mlx5_auxiliary", "mlx5_pci", "net_bonding", "net_cn10k",
     "net_cn20k", "net_cn9k", "net_dpaa", "net_dpaa2", "net_failsafe",
@@ -58,33 +59,33 @@ static const char *const other_drivers[] = {
     "net_sfc_efx", "net_softnic", "net_thunderx", "net_vmxnet3",
 };
 
-/* How many of the known ones, from the first on, are of the first kind. */
+/* How many known drivers, from the first on, are of the first kind. */
 #define N_PER_BURST 6
 
-/* Devargs with which a driver does keep mbufs, or their memory: net_memif's
- * and net_pcap's. */
+/* Devargs with which a driver does keep mbufs, or a record of their memory:
+ * net_memif's and net_pcap's. */
 static const char *const keeping_devargs[] = {
     "zero-copy=yes", "infinite_rx=1",
 };
 
-/* Drivers whose devices hand the mempool on to other devices, their members.
- * Each of these has the queues of the whole one. */
+/* Drivers whose devices pass the mempool on to other devices, their members.
+ * Each member has as many queues as the whole device. */
 static const struct {
     const char *name;
-    const char *keys[4];        /* Each is in the devargs once for a member. */
-    unsigned int n_other;       /* That the devargs don't tell: itself, and a
-                                 * virtual function. */
+    const char *keys[4];        /* Each is in the devargs once per member. */
+    unsigned int n_other;       /* Not shown by devargs: itself, and a virtual
+                                 * function. */
 } stacked_drivers[] = {
     { "net_bonding", { "slave=", "member=" }, 0 },
     { "net_failsafe", { "dev(", "exec(", "fd(" }, 0 },
     { "net_netvsc", { NULL }, 2 },
 };
 
-/* Drivers whose devices take another MTU while they run, as long as a frame
- * fits into the buffers that they have: by their sources in DPDK 22.11 and
- * 25.11, and by test.  There are drivers that restart the device themselves
- * (vmxnet3_ethdev.c, vmxnet3_dev_mtu_set()), and such that set up their queues
- * for the MTU that they had (mlx5_rxq.c, mlx5_mprq_prepare()). */
+/* Drivers whose devices accept another MTU while they run, as long as a frame
+ * fits into their buffers, as known from their sources in DPDK 22.11 and
+ * 25.11, and from tests.  Other drivers restart the device themselves
+ * (vmxnet3_ethdev.c, vmxnet3_dev_mtu_set()), or have set up their queues for
+ * the previous MTU (mlx5_rxq.c, mlx5_mprq_prepare()). */
 static const char *const running_drivers[] = {
     "net_af_packet", "net_e1000_em", "net_null", "net_tap", "net_tun",
     "net_virtio", "net_virtio_user",
@@ -112,8 +113,8 @@ count(const char *s, const char *what)
     return n;
 }
 
-/* Returns how many devices receive into the mempool of one of 'driver' with
- * 'devargs'. */
+/* Returns how many devices receive into the mempool of a device of 'driver'
+ * with 'devargs'. */
 static unsigned int
 count_devices(const char *driver, const char *devargs)
 {
@@ -132,9 +133,9 @@ count_devices(const char *driver, const char *devargs)
     return 1;
 }
 
-/* Sets in 'needs', whose queues and descriptors are set, what follows from its
- * 'driver', the name in rte_eth_dev_info, and from its 'devargs', or from
- * having no device where 'driver' is NULL. */
+/* Sets in 'needs', whose queues and descriptors are set, what follows from
+ * 'driver', the name in rte_eth_dev_info, and from 'devargs'.  If 'driver' is
+ * NULL, there is no device. */
 void
 jumbo_driver_apply(const char *driver, const char *devargs,
                    struct jumbo_needs *needs)
@@ -157,20 +158,20 @@ jumbo_driver_apply(const char *driver, const char *devargs,
         }
     }
 
-    /* It has room for no more (rte_eth_tap.h, the limit of writev()). */
+    /* These have room for no more (rte_eth_tap.h, the limit of writev()). */
     if (!strcmp(driver, "net_tap") || !strcmp(driver, "net_tun")) {
         needs->rx_filled = MIN(needs->rx_filled, needs->n_rxq * 1023);
     }
 
-    /* It doesn't release a receive queue's socket before it opens the next one
-     * (rte_eth_af_xdp.c, eth_rx_queue_setup()). */
+    /* The driver doesn't release a receive queue's socket before it opens the
+     * next one (rte_eth_af_xdp.c, eth_rx_queue_setup()). */
     needs->starts_once = !strcmp(driver, "net_af_xdp");
 
     needs->n_devices = count_devices(driver, devargs);
 }
 
-/* Returns true if devices of 'driver' may be given another MTU while they run,
- * for which they have the buffers. */
+/* Returns true if running devices of 'driver' accept another MTU whose frames
+ * fit into their buffers. */
 bool
 jumbo_driver_changes_mtu(const char *driver)
 {

@@ -17,10 +17,10 @@
 #ifndef JUMBO_DRIVER_H
 #define JUMBO_DRIVER_H 1
 
-/* What is known of DPDK's drivers, as far as it matters for the mempools and
- * the MTU of their ports.  A driver that isn't known gets the ordinary
- * treatment: its rings are taken to be full, its mempools don't grow while
- * they are used, and its devices are stopped for another MTU.
+/* What is known about DPDK's drivers that matters for the mempools and the MTU
+ * of their ports.  An unknown driver gets the ordinary treatment: its rings
+ * are assumed to be full, its mempools don't grow while they are used, and its
+ * devices are stopped for another MTU.
  *
  * Nothing here depends on DPDK, keeps state or takes locks. */
 

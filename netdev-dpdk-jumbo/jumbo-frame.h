@@ -19,15 +19,15 @@
 
 /* MTU <-> frame <-> buffer sizes.
  *
- * Four quantities, all in bytes, that are easily taken for one another:
+ * Four quantities, all in bytes, that are easily confused:
  *
  *   - MTU: the L3 packet, Ethernet payload (RFC 894).  What users configure.
  *
  *   - Frame: MTU plus L2 header and CRC.  An untagged frame is 18 bytes more
  *     than its MTU (IEEE 802.3); each VLAN tag adds 4 (IEEE 802.1Q).
  *
- *   - Buffer: what an mbuf has for data, without its headroom.  Every frame
- *     must fit into one buffer, since the datapath takes no chained mbufs.
+ *   - Buffer: room for data in an mbuf, without its headroom.  Every frame
+ *     must fit into one buffer: the datapath doesn't support chained mbufs.
  *
  *   - Data room: buffer plus headroom.  DPDK keeps it in 16 bits
  *     (rte_mbuf.h, 'buf_len'), which bounds all the others. */
@@ -40,12 +40,12 @@
 #define JUMBO_CRC_LEN 4         /* Frame check sequence, IEEE 802.3. */
 #define JUMBO_MAX_VLAN_TAGS 2   /* QinQ, IEEE 802.1ad. */
 
-/* Drivers cut receive buffers at a granularity of up to 1 kB, and use less
- * than all of a buffer that isn't a multiple of it. */
+/* Drivers set up receive buffers at a granularity of up to 1 kB, and don't use
+ * all of a buffer that isn't a multiple of it. */
 #define JUMBO_BUFFER_ALIGN 1024
 
-/* RTE_PKTMBUF_HEADROOM of a DPDK in its default configuration;
- * netdev-dpdk.c asserts that it is the one in use. */
+/* RTE_PKTMBUF_HEADROOM in DPDK's default configuration; netdev-dpdk.c asserts
+ * that it is the one in use. */
 #define JUMBO_HEADROOM 128
 
 /* L2 bytes of an untagged frame, and of one with all the tags that a port
@@ -53,38 +53,38 @@
 #define JUMBO_L2_LEN (ETH_HEADER_LEN + JUMBO_CRC_LEN)
 #define JUMBO_MAX_L2_LEN (JUMBO_L2_LEN + JUMBO_MAX_VLAN_TAGS * VLAN_HEADER_LEN)
 
-/* Every module must forward packets of 68 bytes (RFC 791, section 3.2). */
+/* Each internet module must forward 68-byte packets (RFC 791, section 3.2). */
 #define JUMBO_MIN_MTU 68
 
-/* The largest buffer whose data room fits 16 bits, and its MTU: 64512 and
+/* The largest buffer whose data room fits in 16 bits, and its MTU: 64512 and
  * 64486. */
 #define JUMBO_MAX_BUFFER ROUND_DOWN(UINT16_MAX - JUMBO_HEADROOM, \
                                     JUMBO_BUFFER_ALIGN)
 #define JUMBO_MAX_MTU (JUMBO_MAX_BUFFER - JUMBO_MAX_L2_LEN)
 
-/* The sizes that buffers have.  Each has a mempool of its own, which must be
- * able to fill the transmit rings of all ports, so that few sizes take less
+/* The possible buffer sizes.  Each has a mempool of its own, which must be
+ * able to fill the transmit rings of all ports, so a few sizes take less
  * memory than buffers that fit every MTU closely.  The first ones are for the
- * MTUs in use: 1500 with room for a tunnel's headers, 3000 to 4000, 9000 to
- * 9710.  There is none smaller, since drivers refuse those: net_vmxnet3 below
- * 1646 bytes, net_af_packet below 2016. */
+ * usual MTUs: 1500 with room for a tunnel's headers, 3000 to 4000, 9000 to
+ * 9710.  None is smaller, since drivers refuse smaller buffers: net_vmxnet3
+ * below 1646 bytes, net_af_packet below 2016. */
 static const int jumbo_buffer_sizes[] = {
     2048, 4096, 10240, 16384, 32768, JUMBO_MAX_BUFFER
 };
 
 /* Length, without CRC, of the longest packet that a port of MTU 'mtu' passes:
- * one with all tags.  OVS counts no CRC. */
+ * one with all tags.  OVS doesn't count the CRC. */
 #define MTU_TO_MAX_PACKET_LEN(mtu) ((mtu) + JUMBO_MAX_L2_LEN - JUMBO_CRC_LEN)
 
-/* Returns the largest MTU for whose frames a buffer of 'size' is enough. */
+/* Returns the largest MTU whose frames fit in a buffer of 'size'. */
 static inline int
 jumbo_max_mtu(int size)
 {
     return size - JUMBO_MAX_L2_LEN;
 }
 
-/* Returns the buffer that a port of MTU 'mtu' gets: the smallest that holds
- * its longest frame. */
+/* Returns the buffer size for a port of MTU 'mtu': the smallest that holds its
+ * longest frame. */
 static inline int
 jumbo_buffer_size(int mtu)
 {
@@ -108,17 +108,17 @@ jumbo_min_mtu(int size)
     return min;
 }
 
-/* Returns the buffer that Open vSwitch itself has for MTU 'mtu'
+/* Returns the buffer size that Open vSwitch itself uses for MTU 'mtu'
  * (netdev-dpdk.c, dpdk_buf_size()).  The boundaries of 'jumbo_buffer_sizes'
- * are among its own, so that ports that share a pool there do so here. */
+ * are among its own, so ports that share a pool there share one here, too. */
 static inline int
 jumbo_ovs_buffer_size(int mtu)
 {
     return ROUND_UP(mtu + JUMBO_MAX_L2_LEN, JUMBO_BUFFER_ALIGN);
 }
 
-/* The smallest of these buffers of which Open vSwitch's shared pools have as
- * many as it ever has. */
+/* The smallest of these sizes for which Open vSwitch's shared pools have the
+ * most mbufs that they ever have. */
 #define JUMBO_OVS_LARGE_BUFFER 2048
 
 /* Returns the data room of the buffer for MTU 'mtu'. */

@@ -22,12 +22,12 @@
 #include "packets.h"
 #include "util.h"
 
-/* A pool that Open vSwitch's own formulas would have. */
+/* A pool by Open vSwitch's own formulas. */
 struct ovs_pool {
     int numa_id;
     int buffer_size;
     const void *owner;
-    size_t layout_pool;         /* Index of the pool that serves its ports but
+    size_t layout_pool;         /* Index of the pool for its ports, except
                                  * those that start once, or SIZE_MAX. */
     uint64_t n_mbufs;           /* 0 if there is too little memory for it. */
     unsigned int n_shares;      /* Pools that share it: one for each port that
@@ -37,7 +37,7 @@ struct ovs_pool {
 /* A pool in the making. */
 struct draft {
     struct jumbo_demand_input demand;
-    size_t ovs_pool;            /* Index of the one of its first port. */
+    size_t ovs_pool;            /* Index of that of its first port. */
 };
 
 /* A layout in the making. */
@@ -71,10 +71,9 @@ jumbo_pool_key_equals(const struct jumbo_pool_key *a,
            && a->owner == b->owner && a->starts_once == b->starts_once;
 }
 
-/* Sets the buffers for 'mtu' in bytes, whether they are in a pool that the
- * port doesn't share, and what Open vSwitch's own formulas have instead
- * (netdev-dpdk.c, dpdk_buf_size(), dpdk_calculate_mbufs()).  The queues must
- * be set. */
+/* Sets in 'needs', whose queues must be set, the buffers for 'mtu', whether
+ * they are in a pool of the port's own, and what Open vSwitch's own formulas
+ * have instead (netdev-dpdk.c, dpdk_buf_size(), dpdk_calculate_mbufs()). */
 void
 jumbo_needs_set_buffers(struct jumbo_needs *needs, int mtu, bool own_pool)
 {
@@ -110,7 +109,7 @@ takes_mbufs(const struct layout *l, const struct jumbo_needs *needs)
     return needs->buffer_size && (!needs->away || l->in->all_guests);
 }
 
-/* Returns that of 'pools' which has 'key', or NULL if there is none. */
+/* Returns the one of 'pools' that has 'key', or NULL if there is none. */
 const struct jumbo_layout_pool *
 jumbo_layout_find(const struct jumbo_layout_pool *pools, size_t n,
                   const struct jumbo_pool_key *key)
@@ -129,7 +128,7 @@ memory_size(const struct layout *l, int memory_node)
     return l->in->memory_sizes ? l->in->memory_sizes[memory_node] : SIZE_MAX;
 }
 
-/* Returns the bytes of a mempool of Open vSwitch's own with 'n' mbufs. */
+/* Returns the bytes of a mempool with 'n' mbufs in Open vSwitch itself. */
 static size_t
 ovs_pool_size(const struct layout *l, int numa_id, int buffer_size, uint64_t n)
 {
@@ -137,8 +136,8 @@ ovs_pool_size(const struct layout *l, int numa_id, int buffer_size, uint64_t n)
             + JUMBO_POOL_OVERHEAD);
 }
 
-/* Returns the bytes of the mbufs of 'pool', as they would be in a pool that
- * 'grows_in_place' or as they are in Open vSwitch's own. */
+/* Returns the bytes that the mbufs of 'pool' would take in a pool that
+ * 'grows_in_place', or that they take in Open vSwitch itself. */
 static size_t
 ovs_mbufs_size(const struct layout *l, const struct ovs_pool *pool,
                bool grows_in_place)
@@ -148,7 +147,7 @@ ovs_mbufs_size(const struct layout *l, const struct ovs_pool *pool,
 }
 
 /* Returns the index of the pool that a port with 'needs' and 'id' has by Open
- * vSwitch's own formulas.  Adds it if need be. */
+ * vSwitch's own formulas.  Adds it if there is none. */
 static size_t
 add_ovs_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
 {
@@ -190,8 +189,8 @@ add_ovs_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
     return l->n_ovs++;
 }
 
-/* Returns the index of the pool for a port with 'needs' and 'id', which it
- * adds if there is none. */
+/* Returns the index of the pool for a port with 'needs' and 'id'.  Adds it if
+ * there is none. */
 static size_t
 add_pool(struct layout *l, const struct jumbo_needs *needs, const void *id)
 {
@@ -249,7 +248,7 @@ with_headroom(const struct layout *l, uint64_t n)
     return n + DIV_ROUND_UP(n * l->in->demand.headroom, 100);
 }
 
-/* Returns the bytes that pools which are sized leave on the node of 'pool'.
+/* Returns the bytes that the pools sized so far leave on the node of 'pool'.
  * If Open vSwitch's own formulas leave enough for one more pool, for an
  * ordinary port, keeps what that port needs here. */
 static size_t
@@ -288,9 +287,9 @@ left_memory(const struct layout *l, const struct jumbo_layout_pool *pool)
     return left;
 }
 
-/* Calculates what the pool with index 'i' is to have, if Open vSwitch's own
- * formulas have 'ovs_size' bytes for its ports, or have them not start if not
- * 'ovs_up': they fail where there is too little memory. */
+/* Calculates what the pool with index 'i' is to have.  Open vSwitch's own
+ * formulas give its ports 'ovs_size' bytes.  If 'ovs_up' is false, the ports
+ * don't start with these, for lack of memory. */
 static void
 size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
 {
@@ -298,8 +297,8 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
     struct jumbo_layout_pool *pool = &l->pools[i];
     uint64_t to_start = jumbo_demand_to_start(in);
 
-    /* Nor do they where the mbufs don't fill their rings.  What they have here
-     * isn't more than nothing. */
+    /* Nor do ports start there if the mbufs don't fill their rings.  Such
+     * ports may have here what they need to start. */
     pool->limit = jumbo_mbufs_in(l->in->mbufs_size, pool->key.numa_id,
                                  pool->key.buffer_size, pool->grows_in_place,
                                  ovs_up ? ovs_size : left_memory(l, pool));
@@ -315,8 +314,8 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
     pool->minimum = MIN(to_start, pool->wanted);
     pool->limit = with_headroom(l, pool->limit);
 
-    /* What can't grow gets more, so that it needn't be replaced soon, or ever,
-     * and DPDK wants it to be no smaller than a cache. */
+    /* A pool that can't grow gets more, so that it needn't be replaced soon,
+     * or ever.  DPDK wants it to be no smaller than a cache. */
     pool->new_size = pool->target;
     if (!pool->grows_in_place) {
         uint64_t size = pool->key.starts_once ? 2 * pool->target
@@ -341,8 +340,7 @@ add_port(struct layout *l, const struct jumbo_layout_port *port)
     }
     for (int i = 0; i < 2; i++) {
         bool same = pools[0] == pools[1];
-        /* A port whose pool is the same now and next has no more than the
-         * larger of what it needs of it. */
+        /* A port that keeps its pool holds no more than the larger of both. */
         const struct jumbo_needs *other = same ? needs[!i] : needs[i];
         struct jumbo_demand_input *demand;
 
@@ -394,7 +392,7 @@ jumbo_layout(const struct jumbo_layout_input *in,
 
             if (ovs->layout_pool == i
                 || (l.pools[i].key.starts_once && l.drafts[i].ovs_pool == j)) {
-                /* What packing saves isn't for more mbufs. */
+                /* What denser packing saves isn't used for more mbufs. */
                 ovs_size += (ovs_mbufs_size(&l, ovs,
                                             l.pools[i].grows_in_place)
                              / ovs->n_shares);

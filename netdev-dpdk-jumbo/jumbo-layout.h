@@ -22,8 +22,8 @@
  * A pool is to have its ports' demand (see jumbo-demand.h), but never more
  * bytes than Open vSwitch's own formulas take for the same ports, with the
  * same memory.  Those are calculated here, too: a pool of MAX_NB_MBUF mbufs
- * for each 1 kB step of buffer sizes, or of a port's descriptors and
- * MIN_NB_MBUF with per-port-memory, halved until it fits into the memory that
+ * for each 1 kB step of buffer sizes, or with per-port-memory, one of a port's
+ * descriptors plus MIN_NB_MBUF; halved until it fits into the memory that
  * earlier pools left.
  *
  * Counts are of mbufs, sizes are bytes.  Nothing here depends on DPDK, keeps
@@ -37,15 +37,15 @@
 
 #define JUMBO_DEFAULT_DESCS 2048 /* Of a receive or transmit queue. */
 
-/* Bytes that a mempool takes besides its mbufs, about: for its ring, and for
- * caches of all the threads that there can be. */
+/* Approximate bytes that a mempool takes besides its mbufs: for its ring, and
+ * for the caches of all possible threads. */
 #define JUMBO_POOL_OVERHEAD (4 << 20)
 
-/* Bytes that are left to DPDK's devices on each node, unless a port needs them
- * to start: their queues take memory, too. */
+/* Bytes that are left to DPDK's devices, whose queues take memory, too, on
+ * each node, unless a port needs them to start. */
 #define JUMBO_KEPT_MEMORY (8 << 20)
 
-/* What Open vSwitch's own formulas start with and end at. */
+/* What Open vSwitch's own formulas start with and end at, in mbufs. */
 #define JUMBO_OVS_MAX_MBUFS (4096 * 64)
 #define JUMBO_OVS_MIN_MBUFS (4096 * 4)
 
@@ -56,26 +56,26 @@ struct jumbo_needs {
     int buffer_size;            /* Without headroom.  0 if the port has, or
                                  * will have, no pool. */
     bool own_pool;              /* Doesn't share its pool. */
-    bool away;                  /* Its guest isn't there, so that it needs no
-                                 * pool yet. */
+    bool away;                  /* Its guest isn't there, so it needs no pool
+                                 * yet. */
 
-    /* Of its device, like in 'struct jumbo_demand_input'.  It has one transmit
+    /* Of its device, as in 'struct jumbo_demand_input'.  There is one transmit
      * queue for each thread, unless the device has fewer. */
     uint64_t n_rxq;
     uint64_t rx_descs;
     uint64_t rx_filled;
     uint64_t n_txq;
     uint64_t tx_descs;
-    unsigned int n_devices;     /* That have as many queues and receive in its
-                                 * place, 0 or 1 if it does itself. */
+    unsigned int n_devices;     /* Devices with as many queues that receive in
+                                 * its place; 0 or 1 if it receives itself. */
 
     /* Of its driver. */
-    bool grows_in_place;        /* It takes mbufs that its pool gets while it
-                                 * runs. */
-    bool starts_once;           /* It can't be started again, so that it keeps
-                                 * its first pool, which no other port has. */
+    bool grows_in_place;        /* It takes mbufs that its pool gets while the
+                                 * port runs. */
+    bool starts_once;           /* It can't be started again, so it keeps its
+                                 * first pool, which it doesn't share. */
 
-    /* What Open vSwitch's own formulas have for it. */
+    /* What Open vSwitch's own formulas give it. */
     int ovs_buffer_size;        /* Without headroom. */
     uint64_t ovs_mbufs;         /* Before they are halved. */
 };
@@ -86,7 +86,7 @@ void jumbo_needs_set_buffers(struct jumbo_needs *, int mtu, bool own_pool);
 struct jumbo_layout_port {
     struct jumbo_needs now;
     struct jumbo_needs next;
-    const void *id;             /* Another one for each port. */
+    const void *id;             /* Unique to each port. */
 };
 
 /* Returns the bytes of 'n' mbufs with buffers of 'buffer_size' on 'numa_id',
@@ -95,25 +95,25 @@ typedef size_t jumbo_mbufs_size_func(int numa_id, int buffer_size,
                                      bool grows_in_place, uint64_t n);
 
 struct jumbo_layout_input {
-    const struct jumbo_layout_port *ports; /* In the order in which they came,
-                                            * which matters for what Open
-                                            * vSwitch's own formulas get. */
+    const struct jumbo_layout_port *ports; /* In the order in which they were
+                                            * added, which matters for Open
+                                            * vSwitch's own formulas. */
     size_t n_ports;
-    bool all_guests;            /* As if all guests were there. */
-    bool can_grow;              /* There can be pools that grow in place. */
-    struct jumbo_demand_input demand; /* What isn't about ports. */
+    bool all_guests;            /* Assume that all guests are there. */
+    bool can_grow;              /* Pools that grow in place are possible. */
+    struct jumbo_demand_input demand; /* The part that isn't about ports. */
 
     jumbo_mbufs_size_func *mbufs_size;
 
-    /* Returns the node whose memory these take. */
+    /* Returns the node whose memory mbufs for 'numa_id' take. */
     int (*memory_node)(int numa_id);
 
-    /* The bytes that each such node has for mempools, used or not.  NULL if
-     * that doesn't matter, for what pools are to have when there is memory. */
+    /* The bytes that each such node has for mempools, used or not, or NULL for
+     * what pools are to have when there is enough memory. */
     const size_t *memory_sizes;
 };
 
-/* What makes a pool the one for a port: those that agree in it share it. */
+/* Identifies the pool for a port: ports with equal keys share one. */
 struct jumbo_pool_key {
     int numa_id;
     int buffer_size;            /* Without headroom. */
@@ -134,8 +134,8 @@ struct jumbo_layout_pool {
                                  * them may send the pool's mbufs. */
     struct jumbo_demand demand;
     uint64_t limit;             /* Mbufs that take what Open vSwitch's own
-                                 * formulas have for its ports. */
-    uint64_t minimum;           /* Without these its ports can't have it. */
+                                 * formulas give its ports. */
+    uint64_t minimum;           /* Its ports can't have it with fewer. */
     uint64_t wanted;            /* Without the operator's headroom, and */
     uint64_t target;            /* with it. */
     uint64_t new_size;          /* What a new one gets. */

@@ -34,8 +34,8 @@
 #include "openvswitch/list.h"
 #include "util.h"
 
-/* Memory is reserved in as few pieces as there are to be had, down to pieces
- * for this number of mbufs. */
+/* Memory is reserved in as few pieces as possible, down to pieces for this
+ * number of mbufs. */
 #define MIN_CHUNK 64
 
 /* Mbufs that are put into a pool at a time, which takes some microseconds. */
@@ -62,10 +62,10 @@ mbuf_size(int buffer_size)
 
 /* Returns the size of the pages whose ends no mbuf of 'mp' may cross, or 0 if
  * there are none.  Where devices use virtual addresses, as they do without
- * hugepages, the bytes of an mbuf are next to each other anyhow.  DPDK heeds
- * 4 kB pages nevertheless, if an mbuf is smaller, but a pool that
- * 'grows_in_place' doesn't: one mbuf in each takes more memory, and all have
- * the same places in the CPU's first cache then. */
+ * hugepages, an mbuf is contiguous anyhow.  DPDK still respects 4 kB pages if
+ * an mbuf is smaller, but a pool that 'grows_in_place' doesn't: with one mbuf
+ * in each page, mbufs would take more memory, and all would have the same
+ * places in the CPU's L1 cache. */
 static size_t
 page_size(struct rte_mempool *mp, bool grows_in_place)
 {
@@ -79,7 +79,7 @@ page_size(struct rte_mempool *mp, bool grows_in_place)
 }
 
 /* Returns the bytes that 'n' mbufs of 'mp' take where none may cross the end
- * of a 'page', unless that is 0. */
+ * of a page of 'page' bytes, unless that is 0. */
 static size_t
 chunk_size(struct rte_mempool *mp, size_t page, uint32_t n, size_t *align)
 {
@@ -89,8 +89,8 @@ chunk_size(struct rte_mempool *mp, size_t page, uint32_t n, size_t *align)
         mp, n, page ? rte_bsf64(page) : 0, &min_chunk, align);
 }
 
-/* Returns a mempool on 'numa_id' that isn't there, for questions about its
- * mbufs, whose buffers have 'buffer_size'. */
+/* Returns a mempool on 'numa_id' that isn't really there, to calculate sizes
+ * of mbufs whose buffers have 'buffer_size'. */
 static struct rte_mempool
 imaginary(int numa_id, int buffer_size)
 {
@@ -117,8 +117,8 @@ jumbo_mbufs_size(int numa_id, int buffer_size, bool grows_in_place, uint64_t n)
     return n ? chunk_size(&mp, page_size(&mp, grows_in_place), n, &align) : 0;
 }
 
-/* The same, without DPDK running: in hugepages of 2 MB, where devices use
- * virtual addresses. */
+/* Like jumbo_mbufs_size(), but without DPDK running: in hugepages of 2 MB,
+ * where devices use virtual addresses. */
 size_t
 jumbo_mbufs_size_va(int numa_id, int buffer_size, bool grows_in_place,
                     uint64_t n)
@@ -150,8 +150,8 @@ jumbo_memory_size(const struct rte_mempool *mp)
     return size;
 }
 
-/* Returns the bytes of memory that 'mp' takes besides: its ring, and its
- * caches for all threads that there can be. */
+/* Returns the bytes of memory that 'mp' takes besides: for its ring, and for
+ * the caches of all possible threads. */
 size_t
 jumbo_memory_overhead(const struct rte_mempool *mp)
 {
@@ -160,15 +160,15 @@ jumbo_memory_overhead(const struct rte_mempool *mp)
 }
 
 /* Returns the number of mbufs in 'mp' that are not in use.  Unlike
- * rte_mempool_avail_count(), it is right for a pool that may still grow. */
+ * rte_mempool_avail_count(), this is right for a pool that may still grow. */
 unsigned int
 jumbo_memory_avail(const struct rte_mempool *mp)
 {
     return MIN(rte_mempool_avail_count(mp), mp->populated_size);
 }
 
-/* Mempool operations: those of the ring, but for populating, and for telling
- * how a pool is used. */
+/* Mempool operations: those of the ring, except for populating, and for
+ * keeping track of how a pool is used. */
 
 #define RING_OPS_NAME "ring_mp_mc"
 #define OPS_NAME "ovs_jumbo"
@@ -177,7 +177,7 @@ jumbo_memory_avail(const struct rte_mempool *mp)
  * private data. */
 struct use {
     struct rte_pktmbuf_pool_private mbufs;
-    atomic_uint32_t lowest;     /* Mbufs in its ring, since it was asked. */
+    atomic_uint32_t lowest;     /* Fewest mbufs in its ring since last read. */
     atomic_uint64_t n_failed;   /* Times that a thread got no mbuf. */
     bool grows_in_place;
 };
@@ -222,7 +222,7 @@ dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
         continue;
     }
 
-    /* When DPDK can't fill the thread's cache, it tries with less. */
+    /* If DPDK can't fill the thread's cache, it tries again with less. */
     if (OVS_UNLIKELY(error) && n <= mp->cache_size) {
         uint64_t orig;
 
@@ -234,7 +234,7 @@ dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
 
 /* Returns true if pools can have these operations, without which they can't
  * grow in place: DPDK must have room for them in its table, and the machine
- * must not want others, as for mempools in hardware. */
+ * must not prefer others, such as those of mempools in hardware. */
 bool
 jumbo_memory_can_grow(void)
 {
@@ -272,8 +272,8 @@ private_size(int buffer_size)
            - RTE_PKTMBUF_HEADROOM;
 }
 
-/* Returns a new mempool of these operations, with 'n' mbufs, or if it
- * 'grows_in_place', without any but with room for them.  Returns NULL and sets
+/* Returns a new mempool with these operations and 'n' mbufs, or if it
+ * 'grows_in_place', with room for them instead.  Returns NULL and sets
  * rte_errno if that fails. */
 static struct rte_mempool *
 create(const char *name, int numa_id, int buffer_size, uint32_t n,
@@ -299,7 +299,7 @@ create(const char *name, int numa_id, int buffer_size, uint32_t n,
     use->grows_in_place = grows_in_place;
     rte_mempool_set_ops_byname(mp, OPS_NAME, use);
 
-    /* Without memory, this is how to have the ring already now. */
+    /* Without memory, this only creates the ring. */
     error = (grows_in_place
              ? rte_mempool_populate_iova(mp, NULL, RTE_BAD_IOVA, 0, NULL, NULL)
              : rte_mempool_populate_default(mp));
@@ -331,8 +331,8 @@ jumbo_memory_create(const char *name, int numa_id, int buffer_size, uint32_t n)
     return mp;
 }
 
-/* Returns a new mempool without mbufs, of which jumbo_memory_add() can give it
- * up to 'capacity' while it is used.  Returns NULL and sets rte_errno if that
+/* Returns a new mempool without mbufs, to which jumbo_memory_add() can add up
+ * to 'capacity' while it is used.  Returns NULL and sets rte_errno if that
  * fails.  jumbo_memory_can_grow() must have returned true. */
 struct rte_mempool *
 jumbo_memory_create_empty(const char *name, int numa_id, int buffer_size,
@@ -344,8 +344,8 @@ jumbo_memory_create_empty(const char *name, int numa_id, int buffer_size,
 /* Use. */
 
 /* Returns the lowest number of mbufs of 'mp' that were neither in use nor in a
- * thread's cache since this was called last.  Where DPDK's own operations are
- * used, it is how many are not in use now. */
+ * thread's cache since the last call.  With DPDK's own operations, returns how
+ * many are not in use now. */
 uint32_t
 jumbo_memory_lowest(struct rte_mempool *mp)
 {
@@ -363,8 +363,8 @@ jumbo_memory_lowest(struct rte_mempool *mp)
     return MIN(lowest, now);
 }
 
-/* Returns how often a thread got no mbuf of 'mp'.  Where DPDK's own operations
- * are used, that isn't known, and 0. */
+/* Returns how often a thread got no mbuf of 'mp'.  With DPDK's own operations,
+ * this isn't known, and 0. */
 uint64_t
 jumbo_memory_n_failed(const struct rte_mempool *mp)
 {
@@ -385,14 +385,14 @@ free_memory_of(struct rte_mempool_memhdr *memhdr OVS_UNUSED, void *memory)
     rte_free(memory);
 }
 
-/* Returns memory for 'n' more mbufs of 'mp', which is already in its list.
+/* Returns memory for 'n' more mbufs of 'mp', to which it was already added.
  * Returns NULL and sets rte_errno if that fails. */
 static struct chunk *
 chunk_reserve(struct rte_mempool *mp, uint32_t n)
 {
     size_t align;
     size_t size = chunk_size(mp, page_size(mp, true), n, &align);
-    /* Not a memzone: there are too few of these, altogether. */
+    /* Not a memzone: there are too few of these altogether. */
     char *memory = rte_malloc_socket("ovs-mbufs", size, align, mp->socket_id);
     struct chunk *chunk;
     int error;
@@ -417,7 +417,7 @@ chunk_reserve(struct rte_mempool *mp, uint32_t n)
     return chunk;
 }
 
-/* Gives back the memory of 'chunk', which no mbuf of 'mp' is in. */
+/* Gives back the memory of 'chunk', in which there is no mbuf of 'mp'. */
 static void
 chunk_cancel(struct rte_mempool *mp, const struct chunk *chunk)
 {
@@ -441,9 +441,9 @@ struct stage {
     bool in_use;                /* Others use the pool. */
 };
 
-/* Puts what is staged into the ring of 'mp'.  A thread that loses its CPU on
- * the way keeps all others waiting that put mbufs there, so it gives it up
- * right before, and takes as few turns as it can. */
+/* Puts the staged mbufs into the ring of 'mp'.  A thread that loses its CPU
+ * meanwhile blocks all others that put mbufs there, so it yields right before,
+ * and does this as seldom as it can. */
 static void
 flush(struct rte_mempool *mp, struct stage *stage)
 {
@@ -456,8 +456,8 @@ flush(struct rte_mempool *mp, struct stage *stage)
     }
 }
 
-/* Makes up to 'n' mbufs of 'mp' in 'len' bytes at 'start', which the device
- * finds at 'iova'.  Returns their number.  Like DPDK's own
+/* Makes up to 'n' mbufs of 'mp' in 'len' bytes at 'start', which devices find
+ * at 'iova'.  Returns their number.  Like DPDK's own
  * rte_mempool_op_populate_helper(), but each mbuf is initialized before it
  * gets into the ring, since ports may be using the pool. */
 static uint32_t
@@ -475,7 +475,7 @@ make_mbufs(struct rte_mempool *mp, char *start, rte_iova_t iova, size_t len,
         if (page >= element) {
             char *end = RTE_PTR_ALIGN_FLOOR(start + off + element - 1, page);
 
-            /* It doesn't cross the end of a page. */
+            /* An mbuf doesn't cross the end of a page. */
             off = MAX(off, end - MIN(end, start));
         }
         if (off + element > len) {
@@ -495,7 +495,7 @@ make_mbufs(struct rte_mempool *mp, char *start, rte_iova_t iova, size_t len,
     return i;
 }
 
-/* Fills the memory of 'chunk', which 'mp' already has, with mbufs, by way of
+/* Fills the memory of 'chunk', which 'mp' already has, with mbufs, using
  * 'stage', which is empty. */
 static void
 chunk_populate(struct rte_mempool *mp, const struct chunk *chunk,
@@ -509,7 +509,7 @@ chunk_populate(struct rte_mempool *mp, const struct chunk *chunk,
         char *start = chunk->memory + off;
         rte_iova_t iova = rte_mem_virt2iova(start);
 
-        /* As many pages as the device finds next to each other. */
+        /* As many pages as are contiguous for devices. */
         len = MIN(chunk->size - off,
                   (char *) RTE_PTR_ALIGN_CEIL(start + 1, page) - start);
         while (off + len < chunk->size
@@ -522,8 +522,8 @@ chunk_populate(struct rte_mempool *mp, const struct chunk *chunk,
 }
 
 /* Gives 'mp', which jumbo_memory_create_empty() returned, up to 'n' more mbufs
- * while it is used.  Returns how many it got; if it can't be 'at_least', it
- * gets none. */
+ * while it is used.  Returns how many it got, which is 0 if it can't get
+ * 'at_least'. */
 uint32_t
 jumbo_memory_add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
 {
@@ -579,7 +579,7 @@ count_free_pages(const struct rte_memseg_list *msl, void *pages_)
 }
 
 /* Returns the node whose memory mbufs for node 'numa_id' take: without
- * hugepages, DPDK has all its memory on the first one. */
+ * hugepages, all memory of DPDK is on the first one. */
 int
 jumbo_memory_node(int numa_id)
 {
@@ -589,8 +589,8 @@ jumbo_memory_node(int numa_id)
 #define NODE_DIR "/sys/devices/system/node/node"
 
 /* Returns the bytes of 'memory_node' that are free for mbufs: what DPDK has,
- * and the hugepages that it can get from the system, also those that
- * dpdk-socket-limit forbids: DPDK doesn't tell its limit. */
+ * and the hugepages that it can get from the system, including those that
+ * dpdk-socket-limit forbids, since DPDK doesn't report its limit. */
 size_t
 jumbo_memory_free(int memory_node)
 {

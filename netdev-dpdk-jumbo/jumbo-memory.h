@@ -22,9 +22,8 @@
  * There are two kinds.  An ordinary one has all mbufs from the beginning.  One
  * that grows in place gets them later, while ports use it.
  *
- * 'buffer_size' is in bytes, without headroom; all other sizes are in bytes,
- * too.  Functions that change a pool, or create one, must not run at the same
- * time; nothing here takes a lock. */
+ * All sizes are in bytes, that of a buffer without headroom.  Functions that
+ * create or change a pool must not run at the same time; no lock is taken. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,8 +34,8 @@
 
 struct rte_mempool;
 
-/* Mbufs that each lcore keeps for itself, so that it needs the others' ring
- * seldom.  The most that DPDK allows, as ever in Open vSwitch. */
+/* Mbufs that each lcore keeps for itself, so that it seldom needs the shared
+ * ring.  The most that DPDK allows, as in Open vSwitch itself. */
 #define JUMBO_CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
 
 bool jumbo_memory_can_grow(void);
@@ -57,12 +56,12 @@ unsigned int jumbo_memory_avail(const struct rte_mempool *);
 uint32_t jumbo_memory_lowest(struct rte_mempool *);
 uint64_t jumbo_memory_n_failed(const struct rte_mempool *);
 
-/* The pool that had no mbuf for this thread last, or NULL. */
+/* The last pool that had no mbuf for this thread, or NULL. */
 DECLARE_EXTERN_PER_THREAD_DATA(const struct rte_mempool *,
                                jumbo_memory_failed);
 
-/* Returns true if 'mp' had no mbuf for the calling thread, and it wasn't told
- * yet. */
+/* Returns true if 'mp' had no mbuf for the calling thread, and this wasn't
+ * reported yet. */
 static inline bool
 jumbo_memory_has_failed(const struct rte_mempool *mp)
 {

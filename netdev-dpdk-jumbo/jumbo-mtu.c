@@ -27,15 +27,14 @@
 
 VLOG_DEFINE_THIS_MODULE(jumbo_mtu);
 
-/* Returns the limits of an Ethernet device, from the members of the same names
+/* Returns the limits of an Ethernet device, from the fields of the same names
  * in its 'struct rte_eth_dev_info'.
  *
  * 'max_rx_pktlen' bounds the frame, and so the MTU, where 'max_mtu' says
- * nothing: many drivers leave it at UINT16_MAX.  A device that reports both
- * tells by their difference what it counts as L2 overhead.  This is how
- * rte_eth_dev_set_mtu() itself decides (rte_ethdev.c,
- * eth_dev_get_overhead_len() and eth_dev_validate_mtu()), so that what is
- * granted here isn't refused there.
+ * nothing: many drivers leave it at UINT16_MAX.  If a device reports both,
+ * their difference is what it counts as L2 overhead.  rte_eth_dev_set_mtu()
+ * decides in the same way (rte_ethdev.c, eth_dev_get_overhead_len() and
+ * eth_dev_validate_mtu()), so that what is granted here isn't refused there.
  *
  * Open vSwitch adds its own bounds: a packet must fit into one buffer. */
 struct jumbo_mtu_limits
@@ -61,16 +60,16 @@ jumbo_mtu_buffer_limits(void)
     return (struct jumbo_mtu_limits) { JUMBO_MIN_MTU, JUMBO_MAX_MTU };
 }
 
-/* Returns true if a device with 'limits' takes 'mtu', as far as they tell. */
+/* Returns true if 'mtu' is within 'limits', or if these are not known. */
 bool
 jumbo_mtu_within(const struct jumbo_mtu_limits *limits, int64_t mtu)
 {
     return !limits->max || (mtu >= limits->min && mtu <= limits->max);
 }
 
-/* Returns which MTU an interface is to have: what is requested for itself, or
- * else for its bridge, or else, if 'follow_guest', what its guest was given,
- * or else the default one; 0 stands for none of these.  'is_ours' is false if
+/* Returns the MTU that an interface is to have: the one requested for itself,
+ * or else for its bridge, or else, if 'follow_guest', the one that its guest
+ * was given, or else the default; 0 stands for no MTU.  'is_ours' is false if
  * others than Open vSwitch set the MTU, too: then only the interface's own
  * request counts. */
 struct jumbo_mtu_request
@@ -101,7 +100,7 @@ jumbo_mtu_choose(int64_t iface, int64_t bridge, bool follow_guest, int guest,
     };
 }
 
-/* Returns whose wish the MTU 'in_effect' is, if 'request' was the last one. */
+/* Returns who requested the MTU 'in_effect' if 'request' was the last one. */
 const char *
 jumbo_mtu_who(const struct jumbo_mtu_request *request, int in_effect)
 {
@@ -118,8 +117,8 @@ jumbo_mtu_who(const struct jumbo_mtu_request *request, int in_effect)
             : "earlier request");
 }
 
-/* Makes '*outcome' that of 'request'.  Returns true if that is another one
- * than before, of which nothing has come yet. */
+/* Makes '*outcome' that of 'request'.  Returns true if this is a new request,
+ * which has no outcome yet. */
 bool
 jumbo_mtu_is_new(struct jumbo_mtu_outcome *outcome,
                  const struct jumbo_mtu_request *request)
@@ -155,10 +154,10 @@ add_mtu(struct jumbo_mtu_attempt *attempt, int mtu)
 }
 
 /* Starts to reconfigure a device, whose MTU is 'in_effect', or 0 if it is new,
- * for the MTU 'requested': that is to be tried first, then the fall-back, then
- * what is in effect, or the default one if the device is new.
+ * for the MTU 'requested'.  That is to be tried first, then the fall-back,
+ * then the MTU in effect, or the default if the device is new.
  *
- * A device that has tried the request already isn't stopped for it again each
+ * A device that has already tried the request isn't stopped for it again each
  * time something else changes. */
 void
 jumbo_mtu_start(struct jumbo_mtu_attempt *attempt,
@@ -178,12 +177,12 @@ jumbo_mtu_start(struct jumbo_mtu_attempt *attempt,
 }
 
 /* To be called when the device 'name' could not be set up with 'attempt->mtu'
- * because of 'error', a positive errno value, and 'reason', which is taken
- * over.  If there is another MTU to try, then sets 'attempt->mtu' to it and
+ * because of 'error', a positive errno value, and 'reason', of which it takes
+ * ownership.  If there is another MTU to try, sets 'attempt->mtu' to it and
  * returns true.
  *
- * Keeps the first reason in '*outcome', for the user: not the one for which
- * the fall-back failed, too. */
+ * Keeps the first reason in '*outcome', for the user, not that for which the
+ * fall-back failed, too. */
 bool
 jumbo_mtu_next(struct jumbo_mtu_attempt *attempt,
                struct jumbo_mtu_outcome *outcome, const char *name, int error,
@@ -213,9 +212,9 @@ jumbo_mtu_next(struct jumbo_mtu_attempt *attempt,
 
 /* Returns NULL if 'request' is in effect on a device whose MTU is 'in_effect',
  * or 0 if it has none or doesn't work any more.  Otherwise, returns a sentence
- * for the user, without a full stop: what was asked, why it isn't so, what is
- * allowed, what is in effect, and which MTU it would have after a restart.
- * The caller must free it.
+ * for the user, without a full stop: what was requested, why it is not in
+ * effect, what is allowed, what is in effect, and which MTU the device would
+ * have after a restart.  The caller must free it.
  *
  * 'outcome' is ignored if it is that of another MTU. */
 char *

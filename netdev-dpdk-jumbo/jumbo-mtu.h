@@ -20,13 +20,13 @@
 /* A request for an MTU: which values a device takes, and what to tell the user
  * about one that is not in effect.
  *
- * An MTU is in bytes of L3 packet throughout.  Nothing here depends on DPDK,
- * keeps state of its own or takes locks. */
+ * MTUs are in bytes of the L3 packet.  Nothing here depends on DPDK, keeps
+ * state of its own or takes locks. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The MTUs that a device takes, both ends included.  All zeros where they are
+/* The MTUs that a device accepts, both ends included.  All zeros if they are
  * not known, as for kernel devices. */
 struct jumbo_mtu_limits {
     int min;
@@ -42,18 +42,18 @@ bool jumbo_mtu_within(const struct jumbo_mtu_limits *, int64_t mtu);
 /* Who wants an MTU. */
 enum jumbo_mtu_source {
     JUMBO_MTU_DEFAULT,
-    JUMBO_MTU_GUEST,            /* Was given it by its hypervisor. */
-    JUMBO_MTU_BRIDGE,           /* "mtu_request" of the bridge, */
-    JUMBO_MTU_INTERFACE,        /* of the interface. */
+    JUMBO_MTU_GUEST,            /* The guest got it from its hypervisor. */
+    JUMBO_MTU_BRIDGE,           /* "mtu_request" of the bridge. */
+    JUMBO_MTU_INTERFACE,        /* "mtu_request" of the interface. */
 };
 
 /* The MTU that an interface is to have, or 0 if it keeps its own. */
 struct jumbo_mtu_request {
     int64_t mtu;
     enum jumbo_mtu_source source;
-    int64_t fallback;           /* The bridge's, to have if an interface's own
-                                 * can't be; 0 if there is none. */
-    bool follow_guest;          /* Guests that come may change it. */
+    int64_t fallback;           /* The bridge's, for when the interface's own
+                                 * is refused; 0 if there is none. */
+    bool follow_guest;          /* Guests that connect may change it. */
 };
 
 struct jumbo_mtu_request jumbo_mtu_choose(int64_t iface, int64_t bridge,
@@ -64,11 +64,10 @@ const char *jumbo_mtu_who(const struct jumbo_mtu_request *, int in_effect);
 /* What came of the last request.  All zeros before the first one. */
 struct jumbo_mtu_outcome {
     struct jumbo_mtu_request request;
-    int mtu;                    /* That was refused, */
-    int error;                  /* with this positive errno value, or 0. */
-    char *reason;               /* As a part of a sentence for the user, owned;
-                                 * NULL if it was refused at once, before it
-                                 * was tried. */
+    int mtu;                    /* The one that was refused. */
+    int error;                  /* Why, as a positive errno value, or 0. */
+    char *reason;               /* Part of a sentence for the user, owned; NULL
+                                 * if refused at once, without a try. */
     bool is_down;               /* The interface waits for memory. */
 };
 
@@ -90,11 +89,11 @@ char *jumbo_mtu_error(const struct jumbo_mtu_request *, int in_effect,
  *         continue;
  *     }
  *
- * What is requested, what is tried, and what is in effect are three things:
- * neither of the others changes because of an attempt. */
+ * What is requested, what is tried, and what is in effect are three things: an
+ * attempt changes neither of the others. */
 struct jumbo_mtu_attempt {
     int mtu;                    /* To try now. */
-    int next[2];                /* What to try then, or 0. */
+    int next[2];                /* What to try after it, or 0. */
 };
 
 void jumbo_mtu_start(struct jumbo_mtu_attempt *, struct jumbo_mtu_outcome *,

@@ -47,7 +47,7 @@ enum {
 
 /* What is described. */
 enum place {
-    A_CHANGE = 1 << 0,          /* Of the switch that runs. */
+    A_CHANGE = 1 << 0,          /* Of the running switch. */
     PORTS = 1 << 1,             /* New ones, all alike. */
     A_HOST = 1 << 2,            /* But for its ports. */
 };
@@ -78,7 +78,7 @@ static const struct key {
     [PLAN_PMDS] = { "pmds", A_CHANGE | A_HOST, 1, 1024, false, NULL },
     [PLAN_FORMAT] = { "format", A_CHANGE | A_HOST, 0, 0, false, "json" },
 
-    /* Of the table Open_vSwitch, other_config, */
+    /* From other_config of the table Open_vSwitch. */
     [PLAN_SOCKET_MEM] = { "dpdk-socket-mem", A_HOST, 0, 0, false, NULL },
     [PLAN_HEADROOM] = { "mempool-headroom", A_HOST, 0, JUMBO_MAX_HEADROOM,
                         false, NULL },
@@ -90,7 +90,7 @@ static const struct key {
     [PLAN_TSO] = { "userspace-tso-enable", A_HOST, 0, 0, false,
                    "true false" },
 
-    /* of "ovs-appctl dpctl/ipf-set-max-nfrags", and of DPDK. */
+    /* From "ovs-appctl dpctl/ipf-set-max-nfrags", and from DPDK. */
     [PLAN_MAX_NFRAGS] = { "ipf-max-nfrags", A_HOST, 0, 65535, false, NULL },
     [PLAN_IOVA_MODE] = { "iova-mode", A_HOST, 0, 0, false, "va pa" },
 };
@@ -136,7 +136,7 @@ unknown_key(const char *word, enum place place)
     return ds_steal_cstr(&s);
 }
 
-/* Returns NULL if 'value' is right for 'key', otherwise an error message that
+/* Returns NULL if 'value' is valid for 'key', otherwise an error message that
  * the caller must free. */
 static char *
 check_value(const struct key *key, struct value *value, const char *word)
@@ -164,7 +164,7 @@ check_value(const struct key *key, struct value *value, const char *word)
     return NULL;
 }
 
-/* Parses 'words', which describe 'place', to 'values'.  Returns NULL if
+/* Parses 'words', which describe 'place', into 'values'.  Returns NULL if
  * successful, otherwise an error message that the caller must free. */
 static char *
 parse(const char *const words[], size_t n, enum place place,
@@ -207,9 +207,9 @@ parse(const char *const words[], size_t n, enum place place,
     return NULL;
 }
 
-/* Changes what 'needs' has as 'values' say.  It is a new port's, or one's that
- * has a transmit queue for each of 'n_threads_now', of which there will be
- * 'n_threads'. */
+/* Changes 'needs' as 'values' say.  These are the needs of a new port, or of
+ * one that has a transmit queue for each of 'n_threads_now' threads, of which
+ * there will be 'n_threads'. */
 static void
 apply(const struct value values[], struct jumbo_needs *needs,
       unsigned int n_threads_now, unsigned int n_threads,
@@ -301,10 +301,10 @@ jumbo_plan_change(struct unixctl_conn *conn, int argc, const char *argv[],
 
 /* A host. */
 
-/* What DPDK takes of a node's memory besides mempools, in bytes, about.  Of a
- * queue of a NIC: its driver reserves a ring for as many descriptors as there
- * can be, and a record for each (ixgbe_rxtx.c, 8,192 of 16 bytes; i40e_rxtx.c,
- * 4,096 of 32 bytes).  The others as measured, in "ovs-appctl
+/* Approximate bytes that DPDK takes of a node's memory besides mempools.  For
+ * a queue of a NIC, its driver reserves a ring for as many descriptors as
+ * there can be, and a record for each (ixgbe_rxtx.c, 8,192 of 16 bytes;
+ * i40e_rxtx.c, 4,096 of 32 bytes).  The others as measured with "ovs-appctl
  * dpdk/get-malloc-stats". */
 #define QUEUE_SIZE (192 << 10)
 #define ETHERNET_PORT_SIZE (128 << 10)
@@ -313,9 +313,9 @@ jumbo_plan_change(struct unixctl_conn *conn, int argc, const char *argv[],
 
 /* Memory of a NUMA node. */
 struct host_node {
-    size_t mbufs;               /* Bytes of them, */
-    size_t pools;               /* and that their mempools take besides. */
-    size_t devices;             /* Bytes for devices and what else there is. */
+    size_t mbufs;               /* Bytes of mbufs. */
+    size_t pools;               /* Bytes that their mempools take besides. */
+    size_t devices;             /* Bytes for devices and everything else. */
     size_t needed;              /* MiB, an even number. */
     int given;                  /* MiB. */
     bool fits;
@@ -328,7 +328,7 @@ struct host {
     size_t n_ports, allocated_ports;
     struct host_node nodes[RTE_MAX_NUMA_NODES];
     int n_nodes;
-    struct jumbo_layout_pool *pools; /* Those that it is to have. */
+    struct jumbo_layout_pool *pools; /* The pools that it is to have. */
     size_t n_pools;
 };
 
@@ -372,9 +372,9 @@ host_mbufs_size(const struct host *host)
             ? jumbo_mbufs_size_pa : jumbo_mbufs_size_va);
 }
 
-/* Stores in '*poolsp' the pools that 'host' is to have, with the bytes of each
- * node in 'memory_sizes', or with enough of them if that is NULL.  Returns
- * their number. */
+/* Stores in '*poolsp' the pools that 'host' is to have, with 'memory_sizes'
+ * bytes on each node, or with enough memory if that is NULL.  Returns their
+ * number. */
 static size_t
 host_layout(const struct host *host, const size_t memory_sizes[],
             struct jumbo_layout_pool **poolsp)
@@ -416,7 +416,7 @@ host_add_pools(struct host *host)
         node->mbufs += mbufs_size(host, pool, pool->new_size);
         node->pools += JUMBO_POOL_OVERHEAD;
         if (!pool->grows_in_place && !pool->key.starts_once) {
-            /* The one that it replaces is still there. */
+            /* The pool that it replaces is still there. */
             node->mbufs += mbufs_size(host, pool, pool->wanted);
             node->pools += JUMBO_POOL_OVERHEAD;
         }
@@ -428,8 +428,8 @@ host_add_pools(struct host *host)
     }
 }
 
-/* Returns true if all pools on the node with index 'n' are as large as they
- * are to be when that has 'mib': they take no more than Open vSwitch's own
+/* Returns true if all pools on node 'n' of 'host' are as large as they are to
+ * be when that node has 'mib' MiB: they take no more than Open vSwitch's own
  * formulas do with the same memory. */
 static bool
 host_fits(const struct host *host, int n, size_t mib)
@@ -459,7 +459,7 @@ host_fits(const struct host *host, int n, size_t mib)
     return fits;
 }
 
-/* Calculates what 'host', whose ports are there, needs.  Returns true if it
+/* Calculates what 'host', whose ports are known, needs.  Returns true if it
  * has that. */
 static bool
 host_calculate(struct host *host)
@@ -485,7 +485,7 @@ host_calculate(struct host *host)
     return all_fit;
 }
 
-/* Puts a list of how many times 'unit' MiB each node of 'host' needs. */
+/* Appends a list of how many times 'unit' MiB each node of 'host' needs. */
 static void
 put_needed(struct ds *s, const struct host *host, int unit)
 {
@@ -613,7 +613,7 @@ host_set_memory(struct host *host, const char *list)
     return NULL;
 }
 
-/* Has 'configure' and 'host' heed what 'host' has, but for its ports.  Returns
+/* Passes the values of 'host' to 'configure', or sets them in 'host'.  Returns
  * NULL if successful, otherwise an error message that the caller must free. */
 static char *
 host_configure(struct host *host, jumbo_configure *configure)
@@ -638,9 +638,9 @@ host_configure(struct host *host, jumbo_configure *configure)
             : NULL);
 }
 
-/* Adds to 'host' what 'words' describe: ports if one of them is their type,
- * before which all else must have been described.  Returns NULL if successful,
- * otherwise an error message that the caller must free. */
+/* Adds to 'host' what 'words' describe: ports if one of the words is their
+ * type, otherwise something else, which must come before all ports.  Returns
+ * NULL if successful, otherwise an error message that the caller must free. */
 static char *
 host_add(struct host *host, const struct svec *words,
          jumbo_configure *configure, jumbo_set_buffers *set_buffers)
@@ -693,9 +693,9 @@ host_read(struct host *host, FILE *stream, int *line_number,
            : xasprintf("there are no ports");
 }
 
-/* Prints what the host that is described in the file 'file_name' needs, "-"
- * for standard input.  Returns the exit status: 0 if it has that or doesn't
- * say what it has, 1 if not, 2 if the description isn't right. */
+/* Prints what the host that the file 'file_name' describes needs; "-" is
+ * standard input.  Returns the exit status: 0 if the host has that or doesn't
+ * say what it has, 1 if not, 2 if the description is invalid. */
 int
 jumbo_plan_host(const char *file_name, jumbo_configure *configure,
                 jumbo_set_buffers *set_buffers)

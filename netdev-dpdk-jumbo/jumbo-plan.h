@@ -17,19 +17,19 @@
 #ifndef JUMBO_PLAN_H
 #define JUMBO_PLAN_H 1
 
-/* What mempools would take: after a change of the switch that runs
- * ("ovs-appctl netdev-dpdk/mempool-plan"), or on a host that is described in a
- * file, where no switch and no DPDK run ("ovs-vswitchd --mempool-plan"). */
+/* What mempools would take: after a change of the running switch ("ovs-appctl
+ * netdev-dpdk/mempool-plan"), or on a host that is described in a file, where
+ * neither a switch nor DPDK runs ("ovs-vswitchd --mempool-plan"). */
 
 struct jumbo_needs;
 struct smap;
 struct unixctl_conn;
 
-/* Sets the buffers for a port with 'needs', all else of which is set, as the
- * user configured it, with jumbo_needs_set_buffers(). */
+/* Sets the buffers in 'needs', where all else is set, with
+ * jumbo_needs_set_buffers(), as the user configured them. */
 typedef void jumbo_set_buffers(struct jumbo_needs *needs);
 
-/* Has jumbo_set_buffers() heed 'other_config'. */
+/* Makes jumbo_set_buffers() respect 'other_config'. */
 typedef void jumbo_configure(const struct smap *other_config);
 
 void jumbo_plan_change(struct unixctl_conn *, int argc, const char *argv[],

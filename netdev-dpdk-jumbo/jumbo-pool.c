@@ -38,11 +38,11 @@
 
 VLOG_DEFINE_THIS_MODULE(jumbo_pool);
 
-/* The ring of a pool has its size once and for all, 8 bytes for each mbuf that
- * the pool can ever have, like that of Open vSwitch's own, rounded up to a
- * power of 2.  One that grows in place has room for all that its limit allows
- * and for 4 times what it needs at first, since there may be more memory then;
- * one that ports share, for no fewer than these. */
+/* The size of a pool's ring never changes: 8 bytes for each mbuf that the pool
+ * can ever have, rounded up to a power of 2, like that of Open vSwitch's own.
+ * If a pool grows in place, its ring has room for all mbufs that its limit
+ * allows, and for 4 times what it needs at first, since there may be more
+ * memory then; if ports share it, for no fewer than these. */
 #define MIN_SHARED_RING (1u << 18)
 
 struct jumbo_pool {
@@ -56,12 +56,10 @@ struct jumbo_pool {
                                      * it. */
     uint64_t n_mbufs;               /* As its ports' status shows, */
     uint64_t n_missing;             /* and those for which it has no memory. */
-    size_t tried;                   /* Free memory, in bytes, that didn't do
-                                     * when it was to get more, or to make
-                                     * room for a smaller one. */
-    uint32_t lowest;                /* Free mbufs since it has its size, and */
-    bool is_low;                    /* whether the log tells that they are
-                                     * few. */
+    size_t tried;                   /* Free bytes that didn't suffice to grow,
+                                     * or to be replaced by a smaller one. */
+    uint32_t lowest;                /* Fewest free mbufs at this size, and */
+    bool is_low;                    /* whether the log reports it as low. */
 };
 
 /* The pools that there are to be, and the ports that they are for. */
@@ -85,7 +83,7 @@ static bool frags_count OVS_GUARDED_BY(mutex); /* They are in the demand. */
 static unsigned int flush_interval OVS_GUARDED_BY(mutex); /* In us. */
 static unsigned int headroom OVS_GUARDED_BY(mutex); /* In percent. */
 
-/* Bytes on each node that a port needed last, in vain. */
+/* Bytes on each node that the last port refused there needed. */
 static size_t refused[RTE_MAX_NUMA_NODES] OVS_GUARDED_BY(mutex);
 
 /* Layout. */
@@ -124,7 +122,7 @@ layout_port(const struct jumbo_port *port, const struct jumbo_plan *plan)
     return p;
 }
 
-/* Returns what bears on the demand for every pool of a switch. */
+/* Returns the input for the demand that all pools of a switch share. */
 struct jumbo_demand_input
 jumbo_pools_demand(unsigned int n_threads_, bool tso,
                    unsigned int flush_interval_, unsigned int max_frags_,
@@ -140,11 +138,11 @@ jumbo_pools_demand(unsigned int n_threads_, bool tso,
     };
 }
 
-/* What a layout is about. */
+/* What a layout assumes. */
 enum layout_kind {
-    LAYOUT_NOW,                 /* With the memory that there is. */
-    LAYOUT_COMPLETE,            /* When there is enough, */
-    LAYOUT_ALL_GUESTS,          /* and all guests are there. */
+    LAYOUT_NOW,                 /* The memory that there is. */
+    LAYOUT_COMPLETE,            /* Enough memory. */
+    LAYOUT_ALL_GUESTS,          /* Enough memory, and all guests there. */
 };
 
 /* Returns the pools that the ports are to have, after 'plan' if that is
@@ -205,7 +203,7 @@ layout_destroy(struct layout *layout)
     free(layout->pools);
 }
 
-/* Returns the pool that is as 'wanted' says, or NULL if there is none. */
+/* Returns the pool for what is 'wanted', or NULL if there is none. */
 static struct jumbo_pool *
 find_pool(const struct jumbo_layout_pool *wanted)
     OVS_REQUIRES(mutex)
@@ -249,7 +247,7 @@ can_grow(const struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
 
 /* Returns the mbufs that 'pool', which may be NULL, must get for what is
  * 'wanted': in addition to its own if it can grow, otherwise all those of the
- * one that replaces it.  What can't grow uses up its headroom first. */
+ * pool that replaces it.  One that can't grow uses up its headroom first. */
 static uint64_t
 missing_mbufs(const struct jumbo_pool *pool,
               const struct jumbo_layout_pool *wanted)
@@ -269,8 +267,8 @@ size_of(const struct jumbo_layout_pool *wanted, uint64_t n)
                             wanted->grows_in_place, n);
 }
 
-/* Returns the bytes on 'memory_node' of the least that pools of 'layout' are
- * missing, but for the one like 'except', which may be NULL. */
+/* Returns the bytes on 'memory_node' that pools of 'layout' are missing for
+ * their minimum, except for the one like 'except', which may be NULL. */
 static size_t
 reserved_memory(const struct layout *layout, int memory_node,
                 const struct jumbo_layout_pool *except)
@@ -311,8 +309,8 @@ missing_memory(const struct layout *layout, int memory_node)
     return size;
 }
 
-/* Returns true if some port or pool needs memory of 'memory_node' that isn't
- * there, but 'free_' bytes. */
+/* Returns true if a port or pool needs more memory of 'memory_node' than there
+ * is, with 'free_' bytes free. */
 static bool
 memory_is_short(int memory_node, size_t free_)
     OVS_REQUIRES(mutex)
@@ -369,8 +367,8 @@ pool_destroy(struct jumbo_pool *pool)
 
 /* Frees the pools that nobody needs and whose mbufs are all back.  Nobody
  * takes mbufs from these, so none moves from the ring to a cache, which
- * rte_mempool_avail_count() counts later.  But while a cache is being flushed,
- * its mbufs may count twice, and there seem to be too many. */
+ * rte_mempool_avail_count() counts after the ring.  But while a cache is being
+ * flushed, its mbufs may count twice, so that there seem to be too many. */
 static void
 sweep(void)
     OVS_REQUIRES(mutex)
@@ -395,7 +393,7 @@ forget_lowest(struct jumbo_pool *pool)
     pool->is_low = false;
 }
 
-/* Finds out how few mbufs of 'pool' were free, and tells the user if they were
+/* Finds out how few mbufs of 'pool' were free, and warns the user if they were
  * fewer than all threads may take at once. */
 static void
 check_lowest(struct jumbo_pool *pool)
@@ -470,8 +468,8 @@ pool_create(const struct jumbo_layout_pool *wanted, uint64_t n,
     return pool;
 }
 
-/* Gives the pool for what is 'wanted' up to 'n' mbufs more, or replaces it by
- * one with up to 'n'.  If it has less than 'at_least' afterwards, returns a
+/* Gives the pool for what is 'wanted' up to 'n' more mbufs, or replaces it by
+ * one with up to 'n'.  If it has fewer than 'at_least' afterwards, returns a
  * positive errno value, otherwise 0. */
 static int
 pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
@@ -485,7 +483,7 @@ pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
     if (can_grow(old, wanted)) {
         jumbo_memory_add(old->mp, n, at_least - MIN(has, at_least));
     } else {
-        /* To replace one by another isn't worth it for little. */
+        /* Replacing a pool isn't worth it for few mbufs. */
         uint64_t least = has < at_least ? at_least
                          : has ? MIN(wanted->wanted, has + has / 2)
                          : at_least;
@@ -506,8 +504,8 @@ pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
     return mbufs_of(pool) < at_least ? ENOMEM : 0;
 }
 
-/* Lets the user know, in the log and in the ports' status, what the pool for
- * what is 'wanted' when there is memory has, and what it is missing. */
+/* Reports, in the log and in the ports' status, what the pool for 'wanted',
+ * which assumes that there is enough memory, has and is missing. */
 static void
 tell_size(const struct jumbo_layout_pool *wanted)
     OVS_REQUIRES(mutex)
@@ -539,8 +537,8 @@ tell_size(const struct jumbo_layout_pool *wanted)
     }
 }
 
-/* Returns a message about too little memory on 'memory_node', where 'needed'
- * bytes would be, for a port that is refused, and remembers that it was. */
+/* Returns a message about too little memory on 'memory_node' for a port that
+ * needs 'needed' bytes and is refused, and remembers the refusal. */
 static char *
 shortage(int memory_node, size_t needed)
     OVS_REQUIRES(mutex)
@@ -563,8 +561,8 @@ has_device(const struct jumbo_port *port)
     return port->now.n_rxq || port->next.n_rxq;
 }
 
-/* Returns true if all ports that receive into 'pool', but for 'stops', which
- * may be NULL, can get another one while they run. */
+/* Returns true if all ports that receive into 'pool', except for 'stops',
+ * which may be NULL, can get another pool while they run. */
 static bool
 can_be_left(const struct jumbo_pool *pool, const struct jumbo_port *stops)
     OVS_REQUIRES(mutex)
@@ -580,9 +578,9 @@ can_be_left(const struct jumbo_pool *pool, const struct jumbo_port *stops)
     return true;
 }
 
-/* Returns the pool like 'wanted' that has more than half again as many mbufs
- * as it is to have when all guests are there, if a smaller one may replace it
- * when the port 'stops', which may be NULL.  Otherwise, returns NULL. */
+/* Returns the pool for 'wanted' if it has more than half again as many mbufs
+ * as it is to have when all guests are there, and a smaller one may replace it
+ * when the port 'stops', which may be NULL, is stopped; otherwise NULL. */
 static struct jumbo_pool *
 find_too_large(const struct jumbo_layout_pool *wanted,
                const struct layout *all_guests, const struct jumbo_port *stops)
@@ -598,8 +596,8 @@ find_too_large(const struct jumbo_layout_pool *wanted,
            && can_be_left(pool, stops) ? pool : NULL;
 }
 
-/* Returns 'wanted' for a pool that is to replace 'pool', while that is in use:
- * it must have at once as many mbufs as 'pool' ever lent. */
+/* Returns 'wanted' for a pool that is to replace 'pool' while that is in use:
+ * it must start with as many mbufs as were ever taken from 'pool' at once. */
 static struct jumbo_layout_pool
 smaller_pool(const struct jumbo_layout_pool *wanted, struct jumbo_pool *pool)
     OVS_REQUIRES(mutex)
@@ -614,7 +612,7 @@ smaller_pool(const struct jumbo_layout_pool *wanted, struct jumbo_pool *pool)
 }
 
 /* Returns the bytes on 'memory_node', of which 'free_' are free, that it takes
- * to replace pools that are too large, but for the one like 'except'. */
+ * to replace pools that are too large, except for the one like 'except'. */
 static size_t
 replacing_memory(const struct layout *all_guests, int memory_node,
                  size_t free_, const struct jumbo_layout_pool *except)
@@ -638,11 +636,11 @@ replacing_memory(const struct layout *all_guests, int memory_node,
 }
 
 /* Makes the pool for what is 'wanted' as large as it is to be, or as large as
- * it can be while there is left what devices need, what it takes to replace
- * pools that are too large, and the least that other pools need, those that
- * are needed only when all guests are there, too.
- * Returns 0 if it has its minimum, otherwise a positive errno value and, if
- * 'errorp' is nonnull, a message for the user, which the caller must free. */
+ * it can be while it leaves memory for devices, for replacing pools that are
+ * too large, and for the minimum of other pools, including those that are
+ * needed only when all guests are there.  Returns 0 if the pool has its
+ * minimum, otherwise a positive errno value and, if 'errorp' is nonnull, a
+ * message for the user, which the caller must free. */
 static int
 grow_one(const struct jumbo_layout_pool *wanted,
          const struct layout *all_guests, char **errorp)
@@ -680,7 +678,7 @@ grow_one(const struct jumbo_layout_pool *wanted,
                            left);
     }
 
-    /* Don't try in vain: DPDK clears what is given back to it. */
+    /* Don't try in vain: DPDK clears memory that is given back. */
     if (needed > free_) {
         error = ENOMEM;
     } else if (n) {
@@ -697,10 +695,9 @@ grow_one(const struct jumbo_layout_pool *wanted,
     return error;
 }
 
-/* Replaces the pool like 'wanted', if memory is short and it is too large, by
- * a smaller one, which gets the rest of its mbufs when the old one is freed.
- * Its ports get that while they run, but for the port 'stops', which may be
- * NULL. */
+/* Replaces the pool for 'wanted', if it is too large and memory is short, by a
+ * smaller one, which gets the rest of its mbufs when the old one is freed.
+ * Its ports get it while they run, except for 'stops', which may be NULL. */
 static void
 shrink_one(const struct jumbo_layout_pool *wanted,
            const struct layout *all_guests, const struct jumbo_port *stops)
@@ -756,10 +753,10 @@ grow(void)
 
 /* Ports. */
 
-/* Asks the ports that receive into a pool that was replaced to restart, but
- * for those that can get another one while they run (see
- * jumbo_port_must_restart()), and those that wait for one that is there now.
- */
+/* Requests reconfiguration of the ports that receive into a replaced pool,
+ * except for those that can change pools while they run (see
+ * jumbo_port_must_restart()), and of those that wait for a pool that is there
+ * now. */
 static void
 restart_ports(void)
     OVS_REQUIRES(mutex)
@@ -784,7 +781,7 @@ restart_ports(void)
     }
 }
 
-/* Does what follows when the demand has changed. */
+/* To be called when the demand has changed. */
 static void
 demand_changed(void)
     OVS_REQUIRES(mutex)
@@ -798,10 +795,11 @@ demand_changed(void)
     restart_ports();
 }
 
-/* Has the pool that 'port', which 'stops' for it, is to receive into next,
- * with the least that it needs; 'prepared' is the one that it was prepared for
- * before, or NULL.  Returns 0 if successful, otherwise a positive errno value
- * and, in '*errorp', a message for the user, which the caller must free. */
+/* Provides the pool that 'port', which stops for it if 'stops', is to receive
+ * into next, with at least its minimum.  'prepared' is the pool that was
+ * prepared before, or NULL.  Returns 0 if successful, otherwise a positive
+ * errno value and, in '*errorp', a message for the user, which the caller must
+ * free. */
 static int
 prepare_pool(struct jumbo_port *port, bool stops,
              const struct jumbo_pool *prepared, char **errorp)
@@ -843,9 +841,9 @@ prepare_pool(struct jumbo_port *port, bool stops,
     return error;
 }
 
-/* Returns 0 if there is the least that the pool of 'port' will need when all
- * guests are there.  Otherwise, returns a positive errno value and stores in
- * '*errorp' a message for the user, which the caller must free. */
+/* Returns 0 if there is memory for the minimum of the pool that 'port' needs
+ * when all guests are there.  Otherwise, returns a positive errno value and
+ * stores in '*errorp' a message for the user, which the caller must free. */
 static int
 check_promise(const struct jumbo_port *port, char **errorp)
     OVS_REQUIRES(mutex)
@@ -868,20 +866,20 @@ check_promise(const struct jumbo_port *port, char **errorp)
     return error;
 }
 
-/* Prepares for 'port' to get 'needs': has the pool that it will receive into.
- * Until jumbo_port_commit() the port may go on as it is, or prepare for
+/* Prepares 'port' for 'needs': provides the pool that it will receive into.
+ * Until jumbo_port_commit(), the port may go on as it is, or prepare for
  * something else.  'netdev' is kept, and is asked to reconfigure itself when
- * it must restart (see jumbo_port_must_restart()).
+ * it must (see jumbo_port_must_restart()).
  *
- * If 'stops', then the port is going to be stopped, or isn't running, so that
- * it may get a smaller pool where its own is too large.  A port whose MTU is
- * to be lower, and for which there is no memory, keeps its larger buffers.
+ * If 'stops' is true, the port is going to be stopped, or isn't running, so it
+ * may get a smaller pool where its own is too large.  A port whose MTU is to
+ * be lower, and for which there is no memory, keeps its larger buffers.
  *
- * Returns 0 and stores the mempool in '*mpp', NULL if the port needs none yet,
- * if successful.  Otherwise, returns a positive errno value and stores in
+ * If successful, returns 0 and stores in '*mpp' the mempool, NULL if the port
+ * needs none yet.  Otherwise, returns a positive errno value and stores in
  * '*errorp' a message for the user, which the caller must free; then the port
- * is prepared for nothing but what it has, and '*mpp' is the mempool of that.
- * One that has no pool, though its guest is there, waits: 'netdev' is asked to
+ * is prepared only for what it has, and '*mpp' is the mempool of that.  A port
+ * that has no pool although its guest is there waits: 'netdev' is asked to
  * reconfigure itself when there is memory. */
 int
 jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
@@ -938,8 +936,8 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
     return error;
 }
 
-/* To be called when 'port' has got what it prepared for last.  What it had
- * before is released, but not swept at once: it may want it back. */
+/* To be called when 'port' has got what it prepared for last.  Its previous
+ * pool is released, but not swept at once: the port may want it back. */
 void
 jumbo_port_commit(struct jumbo_port *port)
 {
@@ -970,9 +968,9 @@ pool_was_left(struct jumbo_pool *pool)
     ovs_mutex_unlock(&mutex);
 }
 
-/* Like jumbo_port_commit(), while threads go on using 'port', which has the
- * mempool that it prepared for already.  The one that it had before is kept
- * until all of them were quiescent. */
+/* Like jumbo_port_commit(), while threads go on using 'port', which already
+ * has the mempool that it prepared for.  Its previous mempool is kept until
+ * all of them have been quiescent. */
 void
 jumbo_port_switch(struct jumbo_port *port)
 {
@@ -986,8 +984,7 @@ jumbo_port_switch(struct jumbo_port *port)
 }
 
 /* Returns true if 'port' receives into a pool that was replaced, so that it
- * must prepare for what it needs to have the new one, and restart, if it has a
- * device. */
+ * must prepare again to get the new one and, if it has a device, restart. */
 bool
 jumbo_port_must_restart(const struct jumbo_port *port)
 {
@@ -1026,8 +1023,8 @@ jumbo_port_destroy(struct jumbo_port *port)
 }
 
 /* To be called by the thread that polls 'queue' of 'port', a vhost port, when
- * it got nothing for lack of an mbuf.  Most ports never have that, so memory
- * for the counts, one for each queue, is allocated at the first time. */
+ * it got nothing for lack of an mbuf.  This is rare, so the counts, one for
+ * each queue, are allocated the first time. */
 void
 jumbo_port_count_failure(struct jumbo_port *port, int queue)
 {
@@ -1047,7 +1044,7 @@ jumbo_port_count_failure(struct jumbo_port *port, int queue)
     atomic_store_relaxed(&counts[queue], n + 1);
 }
 
-/* Returns how often that was called for 'queue' of 'port'. */
+/* Returns how often this was counted for 'queue' of 'port'. */
 uint64_t
 jumbo_port_get_failures(const struct jumbo_port *port, int queue)
 {
@@ -1063,8 +1060,8 @@ jumbo_port_get_failures(const struct jumbo_port *port, int queue)
 /* What isn't about one port. */
 
 /* To be called from time to time.  Frees the pools that aren't used any more:
- * when one goes out of use, some of its mbufs are still on their way.  Looks
- * how few mbufs of the others were free.  Completes those that are short of
+ * when a pool goes out of use, some of its mbufs are still on their way.
+ * Checks how few mbufs of the others were free.  Completes those that lacked
  * memory if there is some now. */
 void
 jumbo_pools_run(void)
@@ -1094,7 +1091,7 @@ jumbo_thread_add(void)
 }
 
 /* To be called by a thread that called jumbo_thread_add(), before it ceases to
- * be a DPDK lcore.  What its caches hold would be lost. */
+ * be a DPDK lcore.  Otherwise, the mbufs in its caches would be lost. */
 void
 jumbo_thread_remove(void)
 {
@@ -1118,8 +1115,8 @@ jumbo_set_max_frags(unsigned int n)
     ovs_mutex_unlock(&mutex);
 }
 
-/* To be called when IP reassembly keeps a fragment.  From jumbo_pools_run() on
- * the demand counts as many as it may keep. */
+/* To be called when IP reassembly keeps a fragment.  From the next
+ * jumbo_pools_run() on, the demand includes as many as it may keep. */
 void
 jumbo_frags_in_use(void)
 {
@@ -1136,8 +1133,8 @@ jumbo_set_flush_interval(unsigned int us)
     ovs_mutex_unlock(&mutex);
 }
 
-/* Sets the operator's own margin, in percent of all other demand.  It counts
- * when a pool next grows. */
+/* Sets the operator's own margin, in percent of all other demand.  It takes
+ * effect when a pool next grows. */
 void
 jumbo_set_headroom(const char *percent)
 {
@@ -1173,7 +1170,7 @@ jumbo_pools_sort(struct jumbo_pools_info *info)
     qsort(info->pools, info->n, sizeof *info->pools, compare_infos);
 }
 
-/* Returns what there is to say about what is 'wanted'. */
+/* Returns information about what is 'wanted'. */
 struct jumbo_pool_info
 jumbo_pool_info(const struct jumbo_layout_pool *wanted)
 {
@@ -1190,8 +1187,8 @@ jumbo_pool_info(const struct jumbo_layout_pool *wanted)
     };
 }
 
-/* Returns what there is to say about 'pool', which may be NULL, and what it is
- * to be, 'wanted', which may be NULL if 'pool' isn't. */
+/* Returns information about 'pool', which may be NULL, and about what it is to
+ * be, 'wanted', which may be NULL if 'pool' isn't. */
 static struct jumbo_pool_info
 get_info(struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
     OVS_REQUIRES(mutex)
@@ -1271,7 +1268,7 @@ jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
         *p = get_info(find_pool(wanted), wanted);
         add_ports(p, &layout, wanted);
     }
-    /* Those that nobody is to have any more. */
+    /* Pools that nobody is to have any more. */
     LIST_FOR_EACH (pool, node, &all_pools) {
         bool wanted = false;
 
@@ -1343,9 +1340,9 @@ jumbo_n_threads(void)
     return n;
 }
 
-/* Stores in '*lowest' how few mbufs of the pool of 'port' were free, beside
- * those in threads' caches, since it has its size, and in '*n_failed' how
- * often a thread got none.  Returns false if it has no pool. */
+/* Stores in '*lowest' how few mbufs of the pool of 'port' were free, apart
+ * from those in threads' caches, since it has its size, and in '*n_failed' how
+ * often a thread got none.  Returns false if the port has no pool. */
 bool
 jumbo_port_get_use(const struct jumbo_port *port, uint64_t *lowest,
                    uint64_t *n_failed)
@@ -1365,8 +1362,8 @@ jumbo_port_get_use(const struct jumbo_port *port, uint64_t *lowest,
 
 /* Stores in '*buffer_size' the bytes of a buffer, in '*size' those of all
  * mbufs, and in '*n_mbufs' and '*n_missing' the numbers of mbufs that the pool
- * of 'port' has and that it is to get when there is memory.  Returns false if
- * it has no pool. */
+ * of 'port' has, and is to get when there is memory.  Returns false if the
+ * port has no pool. */
 bool
 jumbo_port_get_pool(const struct jumbo_port *port, int *buffer_size,
                     size_t *size, uint64_t *n_mbufs, uint64_t *n_missing)

@@ -19,18 +19,18 @@
 
 /* The mempools that DPDK ports receive into.
  *
- * Which ports share one, and how many mbufs it is to have, is calculated by
- * jumbo-layout.h.  When that rises, the pool grows in place, while ports use
- * it; where that can't be, a larger one replaces it, and its ports are
- * reconfigured.  It never shrinks, but when nothing needs it any more and its
- * mbufs are back, it is freed; and where memory is short, one with more than
- * half again as many mbufs as it is to have is replaced by a smaller one, if
- * no device must be stopped for that.
+ * jumbo-layout.h calculates which ports share a pool, and how many mbufs it is
+ * to have.  When that number rises, the pool grows in place, while ports use
+ * it; where it can't, a larger one replaces it, and its ports are
+ * reconfigured.  A pool never shrinks, but is freed when nothing needs it any
+ * more and its mbufs are back; and where memory is short, a pool with more
+ * than half again as many mbufs as it is to have is replaced by a smaller one,
+ * if no device must be stopped for that.
  *
  * A port that can't have the least that it needs is refused before anything
- * has changed.  Where there is memory for that, but not for all that ports can
- * hold, a pool has what there is, the log tells what is missing, and it is
- * completed when there is memory.
+ * has changed.  Where there is memory for that, but not for all mbufs that
+ * ports can hold, a pool gets what there is, the log reports what is missing,
+ * and the pool is completed when there is memory.
  *
  * All functions take the module's own lock, and may be called with the locks
  * of a netdev held.  They may block while memory is reserved. */
@@ -60,11 +60,11 @@ struct jumbo_port {
     struct ovs_list node;       /* In the list of all ports. */
     struct netdev *netdev;
     bool known;                 /* In that list. */
-    bool waits;                 /* For memory for a pool; it has none. */
+    bool waits;                 /* For memory for a pool, since it has none. */
     struct jumbo_needs now;     /* What it has. */
     struct jumbo_pool *pool;    /* That it receives into, or NULL. */
     struct jumbo_needs next;    /* What it is going to have, */
-    struct jumbo_pool *next_pool; /* and into which. */
+    struct jumbo_pool *next_pool; /* and the pool for that, or NULL. */
     ATOMIC(atomic_ullong *) failures; /* See jumbo_port_count_failure(). */
 };
 
@@ -79,8 +79,8 @@ struct jumbo_pool_info {
                                  * get. */
     uint64_t n_mbufs;           /* That it has. */
     uint64_t n_in_use;
-    uint64_t lowest;            /* That were free, beside those in threads'
-                                 * caches, since it has its size. */
+    uint64_t lowest;            /* Fewest that were free, apart from those in
+                                 * threads' caches, since it has its size. */
     uint64_t n_failed;          /* Times that a thread got none. */
     size_t size;                /* Bytes that they take. */
     struct jumbo_demand demand;

@@ -31,19 +31,19 @@ VLOG_DEFINE_THIS_MODULE(jumbo_rx);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
-/* Polls of a vhost queue until it is looked at again.  Of less than 2**15
- * packets, so that the index of the ring doesn't wrap. */
+/* Polls of a vhost queue before its ring is looked at again.  They return
+ * fewer than 2**15 packets, so that the ring's index doesn't wrap. */
 #define VHOST_INTERVAL 256
 BUILD_ASSERT_DECL(VHOST_INTERVAL * NETDEV_MAX_BURST < 1 << 15);
 
-/* Deletes the packets of 'batch', which the port 'name' has received, that are
- * longer than 'max_len', UINT32_MAX if any length will do, or don't fit in one
- * buffer, and returns their number.  Packets that are to be segmented may have
- * any length.
+/* Deletes the packets of 'batch', received by the port 'name', that are longer
+ * than 'max_len' or don't fit in one buffer, and returns their number.  If
+ * 'max_len' is UINT32_MAX, any length will do.  Packets that are to be
+ * segmented may have any length.
  *
- * A driver may use less than all of a buffer, and the next one for the rest:
- * net_e1000_em fills 8192 bytes of one of 10240 (em_rctl_bsize()).  What is
- * left of the first then takes the rest. */
+ * A driver may use only part of a buffer, and the next one for the rest of the
+ * packet: net_e1000_em fills 8192 bytes of 10240 (em_rctl_bsize()).  The rest
+ * is then moved into what is left of the first buffer. */
 int
 jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
                         const char *name)
@@ -71,10 +71,10 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
     return n_rx - dp_packet_batch_size(batch);
 }
 
-/* See jumbo_rx_vhost_drops().  The library advances its index for the packets
- * that it drops, of which there is at most one in a poll: the last.  Those are
- * packets that don't fit in a buffer, or no packets at all.  For those that it
- * has no mbuf for it doesn't. */
+/* See jumbo_rx_vhost_drops().  The library advances its index over the packets
+ * that it drops, too, of which there is at most one in a poll: the last.
+ * These don't fit in a buffer, or aren't packets at all.  The index isn't
+ * advanced over a packet for which there is no mbuf. */
 int
 jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid,
                     const char *name)
@@ -91,8 +91,8 @@ jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid,
     }
     q->vid = vid + 1;
     if (features & (1ULL << VIRTIO_F_RING_PACKED)) {
-        /* Entries are descriptors, of which a packet may have several, so that
-         * they can't be told but from polls that got nothing, one by one. */
+        /* Entries are descriptors, and a packet may have several, so drops
+         * show only in polls that got nothing, looked at one by one. */
         n = q->next != old.next && !old.n_rx;
         q->interval = q->next != old.next ? 1 : MIN(old.interval + 1,
                                                     VHOST_INTERVAL);
@@ -101,7 +101,7 @@ jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid,
     }
 
     if (old.vid != q->vid || n > old.n_polls) {
-        /* Another guest, or another driver in the same. */
+        /* Another guest, or another driver in the same guest. */
         return 0;
     }
     if (n) {

@@ -19,9 +19,8 @@
 
 /* Received packets that exceed the MTU, or a buffer.
  *
- * A packet here is what the datapath gets: without CRC, its length in bytes.
- * Nothing here takes locks; what keeps state belongs to the thread that polls
- * a queue. */
+ * A packet is what the datapath gets: without CRC, its length in bytes.
+ * Nothing here takes locks; a queue's state belongs to its polling thread. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,14 +31,14 @@
 int jumbo_rx_drop_oversized(struct dp_packet_batch *, uint32_t max_len,
                             const char *name);
 
-/* A receive queue of a vhost port, which the vhost library drops packets of
- * that don't fit in a buffer, without telling.  Zeros at first. */
+/* A receive queue of a vhost port, from which the vhost library silently drops
+ * packets that don't fit in a buffer.  Zeros at first. */
 struct jumbo_rx_vhost {
-    int vid;                    /* Whose ring it was, plus 1. */
-    uint16_t next;              /* Entry that the library was to read next, */
-    uint16_t n_polls;           /* how often it was asked since, */
-    uint16_t interval;          /* how often at most until it is looked at, */
-    uint16_t n_rx;              /* and how many packets it returned. */
+    int vid;                    /* Of the device whose ring it was, plus 1. */
+    uint16_t next;              /* Entry that the library was to read next. */
+    uint16_t n_polls;           /* Polls since then. */
+    uint16_t interval;          /* Polls until the ring is looked at again. */
+    uint16_t n_rx;              /* Packets that these polls returned. */
 };
 
 int jumbo_rx_vhost_look(struct jumbo_rx_vhost *, int vid, int qid,
@@ -47,8 +46,8 @@ int jumbo_rx_vhost_look(struct jumbo_rx_vhost *, int vid, int qid,
 
 /* To be called after each poll of the ring 'qid' of 'vid', a queue of the port
  * 'name', that returned 'nb_rx' packets.  Returns how many packets the vhost
- * library has dropped since it was last looked at: it isn't at each poll, for
- * a call costs an idle queue a third of its time. */
+ * library has dropped since the ring was last looked at.  That doesn't happen
+ * at each poll, since it costs an idle queue a third of its time. */
 static inline int
 jumbo_rx_vhost_drops(struct jumbo_rx_vhost *q, int vid, int qid,
                      uint16_t nb_rx, const char *name)

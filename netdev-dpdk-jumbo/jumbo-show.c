@@ -87,7 +87,7 @@ fits(size_t missing, size_t free_)
     return missing > free_ ? "does not fit" : "fits";
 }
 
-/* Puts a table of the pools in 'info'; of a 'plan' with what they get. */
+/* Appends a table of the pools in 'info'; for a 'plan', with what they get. */
 void
 jumbo_show_put_pools(struct ds *s, const struct jumbo_pools_info *info,
                      bool plan)
@@ -127,8 +127,8 @@ put_memory(struct ds *s, const struct jumbo_pools_info *info)
 
 /* JSON. */
 
-/* A term has the name of the text, "rx-rings", in the style of all keys,
- * "rx_rings". */
+/* A term's key is its name in the text, such as "rx-rings", in the style of
+ * all keys: "rx_rings". */
 static void
 put_term(struct json *demand, const char *name, uint64_t n_mbufs)
 {
@@ -186,7 +186,7 @@ pool_to_json(const struct jumbo_pool_info *info)
     return json;
 }
 
-/* Returns the pools in 'info'. */
+/* Returns the pools in 'info' as an array. */
 struct json *
 jumbo_show_pools_to_json(const struct jumbo_pools_info *info)
 {
@@ -226,8 +226,8 @@ to_json(const struct jumbo_pools_info *info)
 
 /* Commands. */
 
-/* Replies the pools that there are, or would be after 'plan' if that is
- * nonnull, in JSON if 'json' or where the user wants all replies in it. */
+/* Replies with the pools that there are or, if 'plan' is nonnull, would be
+ * after it, in JSON if 'json' is true or the user wants all replies in it. */
 void
 jumbo_show_plan(struct unixctl_conn *conn, const struct jumbo_plan *plan,
                 bool json)
@@ -261,7 +261,7 @@ jumbo_show_pools(struct unixctl_conn *conn, int argc, const char *argv[],
     jumbo_show_plan(conn, NULL, argc > 1);
 }
 
-/* Adds to 'status' what there is to say about the mempool of 'port'. */
+/* Adds to 'status' the properties of the mempool of 'port'. */
 void
 jumbo_show_status(const struct jumbo_port *port, struct smap *status)
 {
@@ -293,9 +293,9 @@ add_stat(struct netdev_custom_stats *stats, const char *name, uint64_t value)
     counter->value = value;
 }
 
-/* Adds to 'stats' how the mempool of 'port' is used, and if it is a vhost
- * port, 'is_vhost', how often its queues got nothing for lack of an mbuf: all
- * together, and each to which it happened. */
+/* Adds to 'stats' how the mempool of 'port' is used and, if 'is_vhost', how
+ * often the port's queues got nothing for lack of an mbuf: in total, and for
+ * each queue to which this happened. */
 void
 jumbo_show_use(const struct jumbo_port *port, bool is_vhost,
                struct netdev_custom_stats *stats)

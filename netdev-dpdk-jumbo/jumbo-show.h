@@ -17,8 +17,8 @@
 #ifndef JUMBO_SHOW_H
 #define JUMBO_SHOW_H 1
 
-/* What operators see of the mempools: as text and as JSON, and in status and
- * statistics of an interface. */
+/* What operators see of the mempools: as text and as JSON, and in the status
+ * and statistics of an interface. */
 
 #include <stdbool.h>
 

@@ -30,7 +30,7 @@ jumbo_turn_end(struct jumbo_turn *turn, long long now)
 }
 
 /* Goes on to 'step', for at most 'msec' milliseconds, or without a limit if
- * that is negative. */
+ * 'msec' is negative. */
 static void
 go_on(struct jumbo_turn *turn, const struct jumbo_turn_input *in,
       enum jumbo_turn_step step, int msec)
@@ -40,8 +40,8 @@ go_on(struct jumbo_turn *turn, const struct jumbo_turn_input *in,
 }
 
 /* Returns what is to be done when it is nobody's turn.  A member that carries
- * nothing needs none.  For any other one, others must be enabled, but if that
- * lasts too long, it is stopped all the same. */
+ * no traffic needs no turn.  For any other, other members must be enabled, but
+ * if that takes too long, it is stopped anyway. */
 static enum jumbo_turn_action
 find_turn(struct jumbo_turn *turn, const struct jumbo_turn_input *in)
 {
@@ -71,7 +71,7 @@ find_turn(struct jumbo_turn *turn, const struct jumbo_turn_input *in)
 }
 
 /* Returns what is to be done to the members of the bond of 'turn'.  To be
- * called whenever something in 'in' may have changed, and when
+ * called whenever something in 'in' may have changed, and at the time
  * 'turn->expires'. */
 enum jumbo_turn_action
 jumbo_turn_run(struct jumbo_turn *turn, const struct jumbo_turn_input *in)
@@ -89,7 +89,7 @@ jumbo_turn_run(struct jumbo_turn *turn, const struct jumbo_turn_input *in)
             return JUMBO_TURN_END;
         }
     } else if (!in->is_waiting) {
-        /* It was stopped, for this or for something else. */
+        /* It was stopped, for this or another reason. */
         go_on(turn, in, JUMBO_TURN_RETURNING,
               in->updelay + JUMBO_TURN_RETURN_MSEC);
     } else if (turn->step == JUMBO_TURN_MOVING
