@@ -14,9 +14,9 @@
  * limitations under the License.
  */
 
-/* What comes from outside: lengths of received packets, and requests for an
- * MTU with what a device says of itself.  For libFuzzer; a build of Open
- * vSwitch doesn't need it. */
+/* Fuzzes what comes from outside: lengths of received packets, and requests
+ * for an MTU with the limits that a device reports.  For libFuzzer; a build of
+ * Open vSwitch doesn't need it. */
 
 #include <config.h>
 #undef NDEBUG
@@ -30,8 +30,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
-/* What passes the check of a received packet's length has room in a buffer of
- * the port, with its CRC, and is no longer than the standard allows. */
+/* A packet that passes the check of its length fits in a buffer of the port,
+ * with its CRC, and is no longer than the standard allows. */
 static void
 fuzz_length(const uint8_t *data, size_t size)
 {

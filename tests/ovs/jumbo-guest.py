@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Plays QEMU to a vhost-user port: tells it the MTU that a guest was given.
+"""Acts as QEMU for a vhost-user port: sends the MTU that a guest was given.
 
 jumbo-guest.py SOCKET MTU...: connects for each MTU, negotiates it, prints
 whether it was accepted, and vanishes.
@@ -46,7 +46,7 @@ VHOST_USER_F_PROTOCOL_FEATURES = 1 << 30
 RING_SIZE = 256
 RING_MEMORY = 0x10000                  # for each ring
 MEMORY = 2 << 20
-ADDRESS = 1 << 30                      # of it, in the guest and in here
+ADDRESS = 1 << 30                      # of MEMORY, in the guest and here
 
 
 class Device:
@@ -63,7 +63,7 @@ class Device:
                              self.socket.recv(20, socket.MSG_WAITALL))[3]
 
     def negotiate(self, mtu):
-        """Returns true if the switch takes that MTU."""
+        """Returns true if the switch accepts that MTU."""
         features = VHOST_USER_F_PROTOCOL_FEATURES | VIRTIO_F_VERSION_1
         self.tell(SET_OWNER)
         assert self.ask(GET_FEATURES) & VIRTIO_NET_F_MTU

@@ -14,30 +14,29 @@
  * limitations under the License.
  */
 
-/* A library to preload into ovs-vswitchd, for what few machines can do:
+/* A library to preload into ovs-vswitchd, for what few machines can show:
  *
  *   - In the middle of a change to MTU $JUMBO_RESET_MTU, a device fails and
- *     asks to be reset, and takes no MTU until then.  Virtual functions do so
- *     when their physical function is reset; the virtual devices of DPDK
+ *     asks to be reset, and accepts no MTU until then.  Virtual functions do
+ *     so when their physical function is reset; DPDK's virtual devices
  *     don't.
  *
  *   - The memory of a guest that connects is on the NUMA node whose number is
  *     in the file $JUMBO_GUEST_NODE, and node $JUMBO_FULL_NODE has no memory
- *     left for mbufs.  Only without hugepages: then DPDK's memory is the same
- *     for all nodes.
+ *     left for mbufs.  This needs a DPDK without hugepages, whose memory is
+ *     the same for all nodes.
  *
- *   - As long as there is the file $JUMBO_FULL, no node has memory left for
+ *   - As long as the file $JUMBO_FULL exists, no node has memory left for
  *     mbufs.
  *
- *   - The calls of the function whose name is in the file $JUMBO_FAIL fail,
- *     but for a first number of calls, which is in that file, too, and after a
- *     second number.  One of rte_eth_dev_info_get, rte_eth_dev_configure,
- *     rte_eth_dev_set_mtu, rte_eth_rx_queue_setup, rte_eth_tx_queue_setup,
- *     rte_eth_dev_start and, for what Open vSwitch itself allocates there,
- *     rte_zmalloc.
+ *   - The file $JUMBO_FAIL has the name of a function and two numbers.  After
+ *     the first number of calls, the second number of calls fails.  Functions:
+ *     rte_eth_dev_info_get, rte_eth_dev_configure, rte_eth_dev_set_mtu,
+ *     rte_eth_rx_queue_setup, rte_eth_tx_queue_setup, rte_eth_dev_start and,
+ *     for what Open vSwitch itself allocates, rte_zmalloc.
  *
- *   - With $JUMBO_REPRESENTOR, every device says that it is a representor, so
- *     that its MAC address can be configured.
+ *   - With $JUMBO_REPRESENTOR, every device reports that it is a representor,
+ *     so that its MAC address can be configured.
  *
  * Works only where DPDK is a shared library. */
 
@@ -151,7 +150,7 @@ rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
     int retval = f(port_id, info);
     Dl_info caller;
 
-    /* Only where Open vSwitch calls it, not DPDK itself. */
+    /* Only where Open vSwitch calls it, not where DPDK itself does. */
     if (dladdr(__builtin_return_address(0), &caller)
         && strstr(caller.dli_fname, "ovs-vswitchd")
         && must_fail("rte_eth_dev_info_get")) {
@@ -177,8 +176,8 @@ rte_eth_dev_callback_register(uint16_t port_id, enum rte_eth_event_type event,
     return f(port_id, event, cb, arg);
 }
 
-/* DPDK calls back from a thread of its own; the callback may wait for the end
- * of the reconfiguration. */
+/* DPDK calls the callback from a thread of its own, in which it may wait for
+ * the end of the reconfiguration. */
 static void *
 request_reset(void *port_id)
 {
@@ -229,8 +228,8 @@ rte_vhost_get_numa_node(int vid)
     return node;
 }
 
-/* DPDK's mempools ask this about their node, and fail if the machine doesn't
- * have it. */
+/* DPDK's mempools call this for their node, and fail if the machine doesn't
+ * have that node. */
 int
 rte_malloc_heap_socket_is_external(int socket)
 {

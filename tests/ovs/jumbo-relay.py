@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Stands between ovs-vswitchd and ovsdb-server, to hold what the first says.
+"""Relays between ovs-vswitchd and ovsdb-server, to hold what the first sends.
 
 jumbo-relay.py SOCKET SERVER: listens on the Unix domain socket SOCKET, and
 connects its clients to the one of SERVER, until it is killed.  Appends what
@@ -41,7 +41,7 @@ def main(path, server_path):
     clients = set()
     with open("from-client", "ab", buffering=0) as said, \
             open("to-client", "ab", buffering=0) as heard:
-        held = []                       # What is held, and whose it is.
+        held = []                       # Data that is held, and its client.
         while True:
             ready, _, _ = select.select([listener, *peers], [], [], 0.01)
             for end in ready:

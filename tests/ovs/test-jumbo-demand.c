@@ -24,7 +24,7 @@
 
 #define N_FIELDS 10
 
-/* An input, also as the array of its members. */
+/* An input, also as an array of its fields. */
 union input {
     struct jumbo_demand_input in;
     uint64_t fields[N_FIELDS];
@@ -48,15 +48,15 @@ static const union input largest = {
     },
 };
 
-/* Returns a number up to 'max', small ones as often as large ones. */
+/* Returns a number up to 'max'; small ones are as frequent as large ones. */
 static uint64_t
 random_up_to(uint64_t max)
 {
     return random_uint64() % (max + 1) >> random_range(40);
 }
 
-/* Whatever the input, a demand is the sum of its terms, and more of anything
- * never makes any of them less. */
+/* Whatever the input is, a demand is the sum of its terms, and more of
+ * anything never makes a term smaller. */
 static void
 test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -140,14 +140,14 @@ test_examples(struct ovs_cmdl_context *ctx OVS_UNUSED)
     print_demand("and tx-flush-interval=50 instead", &in);
     in.flush_interval = in.max_frags = 0;
 
-    /* Of 2 receive and 4 transmit queues each. */
+    /* Each with 2 receive and 4 transmit queues. */
     in.n_rxq = 2 * 2;
     in.rx_descs = in.rx_filled = 2 * 2 * 2048;
     in.tx_descs = 2 * 4 * 2048;
     in.n_threads = 4;
     print_demand("two Ethernet ports, 4 threads", &in);
 
-    /* These, and the vhost ports, which receive into another pool. */
+    /* Beside them, vhost ports that receive into another pool. */
     in.n_rxq = in.rx_descs = in.rx_filled = 0;
     print_demand("vhost ports beside them", &in);
 

@@ -59,8 +59,8 @@ struct config {
 };
 
 /* Returns the bytes that Open vSwitch's own formulas take for the mbufs of
- * 'c', and stores in 'up' which of its ports get a pool.  Written once more,
- * from netdev-dpdk.c: dpdk_mp_get(), dpdk_calculate_mbufs(),
+ * 'c', and stores in 'up' which of its ports get a pool.  Written
+ * independently, from netdev-dpdk.c: dpdk_mp_get(), dpdk_calculate_mbufs(),
  * dpdk_mp_create(). */
 static size_t
 ovs_size(const struct config *c, bool up[])
@@ -120,7 +120,7 @@ random_config(struct config *c, size_t memory)
     };
     static const int descs[] = { 64, 256, 512, 1024, 2048, 4096 };
     static const int mtus[] = { 68, 999, 1500, 2000, 3000, 6000, 9000, 9702 };
-    /* One kind of port in half of all cases, else a mix. */
+    /* One kind of port in half of all cases, otherwise a mix. */
     int n_drivers = random_range(2) ? 1 : ARRAY_SIZE(drivers);
     int first_driver = random_range(ARRAY_SIZE(drivers));
     int n_numa = 1 + random_range(N_NODES);
@@ -184,7 +184,7 @@ pool_of(const struct config *c, size_t i,
     return jumbo_layout_find(pools, n, &key);
 }
 
-/* Returns the mbufs that the receive rings of the ports of 'pool' take. */
+/* Returns the mbufs that the receive rings of the ports of 'pool' hold. */
 static uint64_t
 rx_filled(const struct config *c, const struct jumbo_layout_pool *pools,
           size_t n, const struct jumbo_layout_pool *pool)
@@ -203,11 +203,11 @@ rx_filled(const struct config *c, const struct jumbo_layout_pool *pools,
 
 /* However a switch is configured, and however much memory it has:
  *
- *   - Pools take no more than Open vSwitch's own formulas, but where those
+ *   - Pools take no more than Open vSwitch's own formulas, except where those
  *     don't fill the receive rings.
  *
- *   - Each port that has a pool by these has one here, with no less than it
- *     needs to start, for which there is memory.
+ *   - Each port that has a pool by these formulas has one here, with at least
+ *     what it needs to start, for which there is memory.
  *
  *   - No pool is larger than what ports can hold. */
 static void
@@ -250,8 +250,8 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
             ours += size;
             sizes[pool->key.numa_id] += size;
 
-            /* Its own formulas don't fill the rings, or there is too little
-             * memory for them. */
+            /* Open vSwitch's own formulas don't fill the rings, or there is
+             * too little memory for them. */
             starved = starved || pool->limit == pool->minimum;
         }
         if (!starved) {
@@ -269,7 +269,7 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
     }
     free(c);
 
-    /* It was about something. */
+    /* The cases that matter did occur. */
     ovs_assert(n_less > 5000 && n_limited > 5000 && n_starved < 10000);
 }
 
@@ -336,7 +336,7 @@ test_examples(struct ovs_cmdl_context *ctx OVS_UNUSED)
                  false, 8, 1, "net_i40e");
 }
 
-/* Drivers that are known, stacked, and not known. */
+/* Known, stacked, and unknown drivers. */
 static void
 test_drivers(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {

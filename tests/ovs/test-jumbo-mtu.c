@@ -25,8 +25,8 @@
 #include "ovstest.h"
 #include "util.h"
 
-/* Every MTU that any device may have gets the smallest of the buffers that
- * hold its longest frame, and that fits a 16-bit data room. */
+/* Every MTU that a device may have gets the smallest of the buffers that hold
+ * its longest frame and fit a 16-bit data room. */
 static void
 test_frame(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -64,7 +64,7 @@ print_limits(const char *name, struct jumbo_mtu_limits limits)
     printf("%s: %d to %d\n", name, limits.min, limits.max);
 }
 
-/* What DPDK drivers report of themselves (DPDK 22.11). */
+/* Limits that DPDK drivers report (DPDK 22.11). */
 static void
 test_limits(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -250,7 +250,7 @@ test_choose(struct ovs_cmdl_context *ctx OVS_UNUSED)
     print_choice(INT64_MAX, 3000, false, 0, true);
 }
 
-/* Reconfigures a device that takes MTUs up to 'max' only. */
+/* Reconfigures a device that accepts MTUs only up to 'max'. */
 static int
 reconfigure(struct jumbo_mtu_outcome *outcome, int requested, int in_effect,
             int max)
@@ -287,7 +287,7 @@ request(struct jumbo_mtu_outcome *outcome, int mtu, int fallback)
 }
 
 /* Each MTU is tried once, in order, and the first reason is kept until there
- * is another request or another try is worth while. */
+ * is another request or another try is worthwhile. */
 static void
 test_attempts(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -325,12 +325,12 @@ test_attempts(struct ovs_cmdl_context *ctx OVS_UNUSED)
     reconfigure(&outcome, 9000, 0, 2000);
     reconfigure(&outcome, 9000, 0, 100);
 
-    /* Something else than the MTU was to change, and could not. */
+    /* Something other than the MTU was to change, and could not. */
     request(&outcome, 2000, 0);
     reconfigure(&outcome, 2000, 2000, 100);
     reconfigure(&outcome, 2000, 2000, 8000);
 
-    /* A guest that came has changed what is requested. */
+    /* A guest that connected has changed what is requested. */
     request(&outcome, 9000, 0);
     reconfigure(&outcome, 9000, 2000, 8000);
     reconfigure(&outcome, 5000, 2000, 8000);

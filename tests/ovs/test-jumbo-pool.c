@@ -50,12 +50,12 @@
 #include "seq.h"
 #include "util.h"
 
-/* What DPDK allocates for mempools passes through here, so that it can be made
+/* DPDK's allocations for mempools pass through here, so that they can be made
  * to fail: these functions replace those of DPDK's shared libraries.  They are
- * weak, since those of static ones replace them. */
+ * weak, since those of static libraries replace them. */
 
 static unsigned int fault;      /* Allocations up to the one to fail, or 0. */
-static bool fault_lasts;        /* Those after it fail, too. */
+static bool fault_lasts;        /* Later ones fail, too. */
 static bool fault_hit;          /* One has failed. */
 static bool interposed;         /* These functions are in use. */
 
@@ -122,7 +122,7 @@ rte_memzone_reserve_aligned(const char *name, size_t len, int numa_id,
 static char netdev_name[] = "port";
 static struct netdev netdev = { .name = netdev_name };
 
-/* Returns true if a port was asked to restart since this was asked last. */
+/* Returns true if a port was asked to restart since the last call. */
 static bool
 restart_requested(void)
 {
@@ -145,7 +145,7 @@ start_dpdk(int mb)
     cpu_set_t cpus;
     int cpu = 0;
 
-    /* DPDK pins the thread that starts it. */
+    /* DPDK pins the thread that starts it to a CPU. */
     ovs_assert(!pthread_getaffinity_np(pthread_self(), sizeof cpus, &cpus));
     while (!CPU_ISSET(cpu, &cpus)) {
         cpu++;
@@ -158,14 +158,14 @@ start_dpdk(int mb)
     /* As in Open vSwitch's main thread. */
     RTE_PER_LCORE(_lcore_id) = LCORE_ID_ANY;
 
-    /* What isn't a warning is for logs. */
+    /* Everything below a warning is for logs. */
     vlog_set_levels(NULL, VLF_CONSOLE, VLL_WARN);
 
     netdev.reconfigure_seq = seq_create();
     restart_requested();
 }
 
-/* What DPDK has of memory. */
+/* DPDK's memory. */
 struct memory {
     size_t free;                /* In bytes. */
     size_t greatest;            /* Of its free pieces. */
@@ -239,7 +239,7 @@ prepare_and_commit(struct jumbo_port *port, struct jumbo_needs needs)
     return mp;
 }
 
-/* 'port' goes, and gives back what it had. */
+/* Destroys 'port', which gives back what it had. */
 static void
 destroy(struct jumbo_port *port)
 {
@@ -301,7 +301,7 @@ count_frags(unsigned int n)
     jumbo_pools_run();
 }
 
-/* Returns true if 'mp' has exactly that. */
+/* Returns true if 'mp' has exactly that demand. */
 static bool
 has(const struct rte_mempool *mp, uint64_t n_rxq, uint64_t rx_descs,
     uint64_t tx_descs, uint64_t n_threads)
@@ -310,7 +310,7 @@ has(const struct rte_mempool *mp, uint64_t n_rxq, uint64_t rx_descs,
                                            n_threads);
 }
 
-/* Takes 'n' mbufs out of the ring of 'mp', past any cache. */
+/* Takes 'n' mbufs out of the ring of 'mp', bypassing any cache. */
 static struct rte_mbuf **
 take(struct rte_mempool *mp, unsigned int n)
 {
@@ -333,7 +333,7 @@ in_ring(const struct rte_mempool *mp)
     return rte_ring_count(mp->pool_data);
 }
 
-/* Receives a burst, or fails to, in a thread that has no cache. */
+/* Receives a burst, or fails to do so, in a thread that has no cache. */
 static void *
 receive_main(void *mp)
 {
@@ -358,8 +358,8 @@ can_receive(struct rte_mempool *mp)
 
 /* "enough". */
 
-/* Makes the calling lcore's cache of 'mp' as full as it gets: one mbuf more,
- * and it is flushed. */
+/* Makes the calling lcore's cache of 'mp' as full as possible: with one more
+ * mbuf, it would be flushed. */
 static void
 fill_cache(struct rte_mempool *mp)
 {
@@ -392,18 +392,18 @@ filler_main(void *filler_)
     jumbo_thread_add();
     ovs_assert(!rte_thread_register());
     ovs_barrier_block(&filler->barrier);    /* All threads are known. */
-    ovs_barrier_block(&filler->barrier);    /* There are pools. */
+    ovs_barrier_block(&filler->barrier);    /* The pools exist. */
     for (int i = 0; i < ARRAY_SIZE(filler->mps); i++) {
         fill_cache(filler->mps[i]);
     }
     ovs_barrier_block(&filler->barrier);    /* All caches are full. */
-    ovs_barrier_block(&filler->barrier);    /* It was seen what that means. */
+    ovs_barrier_block(&filler->barrier);    /* The checks are done. */
     jumbo_thread_remove();
     rte_thread_unregister();
     return NULL;
 }
 
-/* With its caches full, 'mp' has just what is demanded. */
+/* Checks that with its caches full, 'mp' has just what is demanded. */
 static void
 check_enough(struct rte_mempool *mp, const struct jumbo_demand_input *in)
 {
@@ -416,8 +416,8 @@ check_enough(struct rte_mempool *mp, const struct jumbo_demand_input *in)
     ovs_assert(mp->populated_size == d.total);
     ovs_assert(in_ring(mp) == d.total - d.terms[JUMBO_DEMAND_CACHES]);
 
-    /* Besides caches, mbufs are wherever they can be but for the burst that is
-     * to be received. */
+    /* Besides caches, mbufs are wherever they can be, except for the burst
+     * that is to be received. */
     for (int t = 0; t < JUMBO_DEMAND_HEADROOM; t++) {
         ovs_assert(d.terms[t] >= JUMBO_BURST);
         places[t] = t == JUMBO_DEMAND_CACHES ? 0
@@ -427,12 +427,13 @@ check_enough(struct rte_mempool *mp, const struct jumbo_demand_input *in)
         ovs_assert(can_receive(mp));
     }
 
-    /* What is left is the operator's.  Without it, there is that burst. */
+    /* What is left is the operator's headroom.  Without it, that burst can
+     * still be received. */
     ovs_assert(in_ring(mp) == headroom + JUMBO_BURST);
     held[JUMBO_DEMAND_HEADROOM] = take(mp, headroom);
     ovs_assert(can_receive(mp));
 
-    /* A pool that is smaller has none. */
+    /* In a smaller pool, it can't. */
     more = take(mp, JUMBO_BURST);
     ovs_assert(!can_receive(mp));
     put(mp, more, JUMBO_BURST);
@@ -442,9 +443,9 @@ check_enough(struct rte_mempool *mp, const struct jumbo_demand_input *in)
         put(mp, held[t], places[t]);
     }
 
-    /* One that is smaller by any one of the terms has none when there is a
-     * single mbuf where that term doesn't expect it, and all others are where
-     * they can be, as far as there are so many. */
+    /* Nor can it in a pool that is smaller by any one of the terms, if a
+     * single mbuf is where that term doesn't expect it, and all others are
+     * where they can be, as far as there are that many. */
     for (int t = 0; t < JUMBO_DEMAND_HEADROOM; t++) {
         unsigned int n_missing = headroom + MIN(d.terms[t],
                                                 in_ring(mp) - headroom);
@@ -462,7 +463,7 @@ check_enough(struct rte_mempool *mp, const struct jumbo_demand_input *in)
     }
 }
 
-/* Wherever mbufs are, a port can receive. */
+/* A port can receive wherever the mbufs are. */
 static void
 test_enough(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -526,7 +527,7 @@ test_enough(struct ovs_cmdl_context *ctx OVS_UNUSED)
 #define GROW_BUFFER 128
 #define MAX_HELD (1 << 17)
 
-/* Who has the mbuf at an address: 0 if nobody has it, by cache lines from
+/* Owner of the mbuf at an address, 0 for none, by cache lines from
  * 'owners_base'. */
 static atomic_uint32_t *owners;
 static char *owners_base;
@@ -562,7 +563,7 @@ check_buffer(const struct rte_mbuf *mbuf)
     }
 }
 
-/* 'id' has got 'mbuf' from 'mp', just as it was in there. */
+/* Makes 'id' the owner of 'mbuf', which must be as it was in 'mp'. */
 static void
 own(struct rte_mempool *mp, struct rte_mbuf *mbuf, uint32_t id)
 {
@@ -598,8 +599,8 @@ struct worker {
     atomic_bool stop;
 };
 
-/* Takes bursts from the pool as drivers do, as long as there are any, frees
- * some of these, and so on. */
+/* Takes bursts from the pool as drivers do, as long as there are mbufs, frees
+ * some of them, and so on. */
 static void *
 worker_main(void *w_)
 {
@@ -636,8 +637,8 @@ worker_main(void *w_)
                                              : random_range(n_held + 1);
         }
 
-        /* A thread that loses its CPU while it is at the ring keeps all others
-         * waiting, so it is better lost here. */
+        /* A thread that loses its CPU while it uses the ring blocks all
+         * others, so it had better lose it here. */
         sched_yield();
     } while (!stop || n_held);
     free(held);
@@ -646,7 +647,7 @@ worker_main(void *w_)
     return NULL;
 }
 
-/* ThreadSanitizer doesn't see what orders accesses in DPDK's ring. */
+/* ThreadSanitizer doesn't recognize what orders accesses in DPDK's ring. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire(void *);
 void __tsan_release(void *);
@@ -687,8 +688,8 @@ tsan_ring(const struct rte_mempool *mp OVS_UNUSED)
 }
 #endif
 
-/* While a pool grows, every mbuf that one gets from it is as it should be, and
- * one's own.  In the end, all are there. */
+/* While a pool grows, every mbuf taken from it is initialized and has one
+ * owner.  In the end, all mbufs are there. */
 static void
 test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -718,7 +719,7 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
         atomic_init(&w->stop, false);
         jumbo_thread_add();
         /* ovs_thread_create() contends for OVS's mutexes.  ThreadSanitizer
-         * reports that: they look where they were locked, unlocked. */
+         * reports that: where they were locked is read without a lock. */
         ovs_assert(!pthread_create(&w->thread, NULL, worker_main, w));
     }
 
@@ -741,7 +742,7 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
     }
     ovs_assert(has(mp, GROW_PORTS, 32 * GROW_PORTS, 0, 1 + N_WORKERS));
 
-    /* One after the other, as they take a mutex when they end. */
+    /* One after the other, since they take a mutex when they end. */
     for (int i = 0; i < N_WORKERS; i++) {
         atomic_store(&workers[i].stop, true);
         xpthread_join(workers[i].thread, NULL);
@@ -760,7 +761,7 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
 /* "leak". */
 
-/* Whatever ports do, all memory comes back. */
+/* All memory comes back, whatever ports do. */
 static void
 test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -781,7 +782,8 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
         ovs_assert(memory_is(memory));
     }
 
-    /* As soon as all mbufs are back, whether the port goes or changes. */
+    /* Memory comes back as soon as all mbufs are back, whether the port is
+     * destroyed or changes. */
     for (int i = 0; i < 2; i++) {
         struct jumbo_port port = { .netdev = NULL };
         struct rte_mempool_cache *cache;
@@ -802,8 +804,7 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
         ovs_assert(!memory_is(memory));
         ovs_assert(jumbo_memory_avail(mp) == mp->populated_size - 1);
 
-        /* In the midst of flushing the cache: its mbufs are in the ring, too.
-         */
+        /* While the cache is being flushed: its mbufs are in the ring, too. */
         cache->len += 100;
         jumbo_pools_run();
         ovs_assert(!memory_is(memory));
@@ -819,7 +820,7 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
 /* "share". */
 
-/* Which ports have which pool, and that pools have just what is demanded. */
+/* Which ports share which pool, and that pools have what is demanded. */
 static void
 test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -878,13 +879,13 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     jumbo_pools_run();
     free(name);
 
-    /* What it has. */
+    /* What the port already has. */
     ovs_assert(prepare(&ports[1], needs) == a);
     jumbo_port_commit(&ports[1]);
     ovs_assert(prepare_and_commit(&ports[3], own_needs) == c);
     ovs_assert(memory_is(memory));
 
-    /* Something else, given up for something else again, given up for what it
+    /* Something else, given up for a third thing, given up for what the port
      * has, of which it loses nothing. */
     own_needs.buffer_size = 256;
     prepare(&ports[3], own_needs);
@@ -896,7 +897,7 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     jumbo_port_commit(&ports[3]);
     ovs_assert(memory_is(memory));
 
-    /* As long as it can be either, there is enough for either. */
+    /* As long as the port can have either, there is enough for either. */
     ovs_assert(prepare(&ports[2], needs_of(256, 2, 64, 256)) == b);
     ovs_assert(has(a, 3, 768, 1792, 1));
     ovs_assert(has(b, 2, 128, 1792, 1));
@@ -905,7 +906,7 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(has(b, 2, 512, 1792, 1));
     jumbo_port_commit(&ports[2]);
 
-    /* A thread more, and then not again the first time. */
+    /* One more thread, for which the second time no mbufs are added. */
     for (int i = 0; i < 2; i++) {
         ovs_assert(prepare_and_commit(&ports[2], needs_of(256, 2, 512, 256))
                    == b);
@@ -917,7 +918,7 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
         jumbo_thread_remove();
     }
 
-    /* Fragments count when there was one. */
+    /* Fragments count once there was one. */
     size = d->populated_size;
     jumbo_thread_add();
     jumbo_set_max_frags(2000);
@@ -937,8 +938,8 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
 /* "limit". */
 
-/* Makes a pool grow, port by port, to all that Open vSwitch's own formulas
- * have, in place. */
+/* A pool grows in place, port by port, to all that Open vSwitch's own formulas
+ * allow. */
 static void
 test_limit(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -976,8 +977,8 @@ missing_of(const struct jumbo_port *port)
     return n_missing;
 }
 
-/* What there is too little memory for is refused only where a port couldn't
- * start; else it has what there is, until there is more. */
+/* With too little memory, only what a port can't start without is refused;
+ * otherwise a port gets what there is, until there is more. */
 static void
 test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -1000,7 +1001,7 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     mp = prepare_and_commit(&a, needs);
     ovs_assert(has(mp, 1, 256, 256, 1));
 
-    /* What can't start, a new port or one that has something. */
+    /* A request with which a port, new or not, couldn't start. */
     memory = memory_now();
     prepare_in_vain(&c, too_large);
     prepare_in_vain(&c, too_many);
@@ -1010,7 +1011,7 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&a, needs) == mp);
     ovs_assert(memory_is(memory));
 
-    /* What it was prepared for before that is no more. */
+    /* What it was prepared for before is void. */
     prepare(&a, needs_of(512, 1, 256, 256));
     ovs_assert(jumbo_port_prepare(&a, &netdev, &too_large, true, &none,
                                   &error) == ENOMEM);
@@ -1020,7 +1021,7 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(memory_is(memory));
     ovs_assert(prepare_and_commit(&a, needs) == mp);
 
-    /* What can start, gets what there is. */
+    /* A port that can start gets what there is. */
     large_mp = prepare_and_commit(&b, large);
     ovs_assert(large_mp->populated_size >= jumbo_demand_to_start(&in));
     ovs_assert(large_mp->populated_size < jumbo_demand(&in).total);
@@ -1036,14 +1037,14 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(missing_of(&a) && missing_of(&b));
     ovs_assert(can_receive(mp));
 
-    /* A guest that is to come is told now whether there is memory. */
+    /* For a guest that is yet to connect, a lack of memory is reported now. */
     away.away = true;
     prepare_in_vain(&c, away);
     ovs_assert(!c.known);
     away.mtu = 1500;
     ovs_assert(!prepare_and_commit(&c, away));
 
-    /* When it comes and there is none, it waits. */
+    /* If it connects and there is no memory, it waits. */
     away.away = false;
     restart_requested();
     ovs_assert(jumbo_port_prepare(&c, &netdev, &away, true, &none, &error)
@@ -1053,7 +1054,7 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     jumbo_pools_run();
     ovs_assert(c.waits && !restart_requested());
 
-    /* When others go, it gets what it needs, and is asked to take it. */
+    /* When others are gone, it gets what it needs, and is asked to take it. */
     for (; n_threads > 1; n_threads--) {
         jumbo_thread_remove();
     }
@@ -1093,7 +1094,7 @@ n_pools(void)
     return n;
 }
 
-/* 'port' gets the pool that is to be its own while threads use it. */
+/* Gives 'port' the pool for 'needs' while threads use it. */
 static struct rte_mempool *
 switch_pool(struct jumbo_port *port, struct jumbo_needs needs)
 {
@@ -1105,8 +1106,8 @@ switch_pool(struct jumbo_port *port, struct jumbo_needs needs)
     return mp;
 }
 
-/* Waits until there are 'n' pools: when ports have switched to another one,
- * the one that they had is freed only after a grace period. */
+/* Waits until there are 'n' pools: after ports have switched to another pool,
+ * the old one is freed only after a grace period. */
 static void
 wait_for_pools(size_t n)
 {
@@ -1118,7 +1119,7 @@ wait_for_pools(size_t n)
 }
 
 /* Pools that are too large for their ports give memory back when others lack
- * it, not before, and stop no port for it. */
+ * it, not before, and stop no port for that. */
 static void
 test_shrink(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -1136,7 +1137,7 @@ test_shrink(struct ovs_cmdl_context *ctx OVS_UNUSED)
     const uint64_t lent = 1000;
 
     /* Guests' ports get another pool while they run, as soon as memory is
-     * short; it has as many mbufs at once as the old one ever lent. */
+     * short; it starts with as many mbufs as the old one ever lent at once. */
     start_dpdk(80);
     more.rx_filled = 256;
     prepare_and_commit(&a, nic);
@@ -1175,7 +1176,7 @@ test_shrink(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(!n_pools());
 
     /* A device's port gets it when it is stopped anyway, but not while another
-     * one that would have to be stopped has the pool, too. */
+     * port that would have to be stopped uses the pool, too. */
     memset(&a, 0, sizeof a);
     memset(&b, 0, sizeof b);
     memset(&v, 0, sizeof v);
@@ -1199,7 +1200,7 @@ test_shrink(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
 /* "lower". */
 
-/* A port whose MTU is lowered never fails for memory. */
+/* A port whose MTU is lowered never fails for lack of memory. */
 static void
 test_lower(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -1216,7 +1217,7 @@ test_lower(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&port, needs_of(2048, 1, 1024, 1024)) == mp);
     ovs_assert(can_receive(mp));
 
-    /* But what isn't lower does. */
+    /* A request that doesn't lower it may fail. */
     prepare_in_vain(&port, needs_of(9216, 1, 1024, 1024));
 }
 
@@ -1247,15 +1248,16 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     start_dpdk(800);
     start = memory_now();
 
-    /* As long as all ports take what a pool gets while they run, it grows. */
+    /* As long as all ports take mbufs that a pool gets while they run, it
+     * grows. */
     growing = prepare_and_commit(&c, needs);
     ovs_assert(has_ops(growing, "ovs_jumbo"));
     ovs_assert(has(growing, 1, 64, 64, 1));
     ovs_assert(prepare_and_commit(&a, needs) == growing);
     ovs_assert(has(growing, 2, 128, 128, 1));
 
-    /* When one doesn't, pools that there are stay, if they are large enough.
-     * Otherwise, they are replaced: that port can send from any. */
+    /* When one port doesn't, existing pools stay if they are large enough.
+     * Otherwise, they are replaced: that port can send from any of them. */
     needs.grows_in_place = more.grows_in_place = false;
     old = prepare(&b, needs);
     ovs_assert(old != growing);
@@ -1273,7 +1275,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(((struct dp_packet *) *(mbufs = take(old, 1)))->source
                == DPBUF_DPDK);
 
-    /* Until its ports have the new one, the old one stays. */
+    /* The old pool stays until its ports have the new one. */
     restart_requested();
     new = prepare(&b, more);
     ovs_assert(new != old);
@@ -1287,13 +1289,13 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&c, needs) == new);
     restart_requested();
 
-    /* So it does until its last mbuf is back. */
+    /* It also stays until its last mbuf is back. */
     ovs_assert(n_pools() == 2);
     put(old, mbufs, 1);
     ovs_assert(n_pools() == 1);
     ovs_assert(can_receive(new));
 
-    /* One that can't be replaced goes on. */
+    /* If a pool can't be replaced, its ports go on. */
     memory = memory_now();
     prepare_in_vain(&b, needs_of(128, 1, 1 << 20, 64));
     ovs_assert(!jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&b));
@@ -1301,7 +1303,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&b, more) == new);
     ovs_assert(memory_is(memory));
 
-    /* For fragments; replaced once more before a port has it. */
+    /* Replaced for fragments, and once more before a port has it. */
     count_frags(3000);
     ovs_assert(restart_requested());
     old = prepare(&a, needs);
@@ -1321,7 +1323,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&c, needs) == new);
     ovs_assert(n_pools() == 1);
 
-    /* Up to what Open vSwitch itself would take, which is as many mbufs. */
+    /* Up to what Open vSwitch itself would take, which is that many mbufs. */
     count_frags(13000);
     new = prepare_and_commit(&a, needs);
     ovs_assert(new->populated_size == JUMBO_OVS_MIN_MBUFS);
@@ -1342,7 +1344,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     count_frags(0);
     destroy(&a);
 
-    /* One that can't be replaced has a port for itself, and stays; others
+    /* A pool that can't be replaced has a port to itself, and stays; others
      * grow beside it. */
     once.starts_once = true;
     old = prepare_and_commit(&d, once);
@@ -1381,7 +1383,7 @@ test_ops(struct ovs_cmdl_context *ctx OVS_UNUSED)
                  rte_mempool_ops_table.num_ops);
     } while (rte_mempool_register_ops(&ops) >= 0);
 
-    /* Ports that are added one by one restart seldom. */
+    /* Ports that are added one by one seldom restart. */
     for (int i = 0; i < ARRAY_SIZE(ports); i++) {
         struct jumbo_needs needs = needs_of(128, 1, 128, 128);
 
@@ -1453,9 +1455,9 @@ fault_frags(void)
     return 0;
 }
 
-/* Lets 'f' fail at its first allocation, at its second one, and so on, until
- * it doesn't allocate more.  If 'lasts', all others fail, too.  Returns how
- * often it failed, or what it was for isn't complete. */
+/* Makes 'f' fail at its first allocation, at its second one, and so on, until
+ * it makes no more.  If 'lasts', all later ones fail, too.  Returns how often
+ * it failed, or left incomplete what it was for. */
 static int
 check_faults(int (*f)(void), bool in_place, bool lasts)
 {
@@ -1479,7 +1481,7 @@ check_faults(int (*f)(void), bool in_place, bool lasts)
             mps[i] = prepare_and_commit(&fault_ports[i], needs[i]);
         }
         for (int i = 0; i < 2; i++) {
-            /* The first one was the only one at first. */
+            /* The first port was the only one at first. */
             mps[i] = prepare_and_commit(&fault_ports[i], needs[i]);
             sizes[i] = mps[i]->populated_size;
         }
@@ -1503,7 +1505,7 @@ check_faults(int (*f)(void), bool in_place, bool lasts)
         ovs_assert(fault_hit || !short_);
         n_failed += error || short_;
 
-        /* What is missing, comes. */
+        /* What is missing comes later. */
         jumbo_set_max_frags(f == fault_frags ? 2000 : 0);
         for (int i = 0; i < 2; i++) {
             ovs_assert(!missing_of(&fault_ports[i])
@@ -1525,8 +1527,8 @@ check_faults(int (*f)(void), bool in_place, bool lasts)
     return n_failed;
 }
 
-/* An allocation that fails, fails what it is for, or leaves it incomplete
- * until there is memory. */
+/* A failed allocation fails what it is for, or leaves it incomplete until
+ * there is memory. */
 static void
 test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -1540,14 +1542,14 @@ test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
     prepare_and_commit(&fault_ports[0], needs_of(128, 0, 0, 0));
     destroy(&fault_ports[0]);
     if (!interposed) {
-        exit(77);       /* DPDK's libraries are static ones. */
+        exit(77);       /* DPDK's libraries are static. */
     }
     for (int i = 0; i < ARRAY_SIZE(functions); i++) {
         check_faults(functions[i], true, false);
         ovs_assert(check_faults(functions[i], true, true) > 1);
     }
 
-    /* The last one needs more than there is room for. */
+    /* 'fault_frags' needs more than there is room for. */
     check_faults(fault_frags, false, false);
     ovs_assert(check_faults(fault_frags, false, true) > 1);
 }
@@ -1572,8 +1574,8 @@ test_headroom(struct ovs_cmdl_context *ctx)
 /* "segments". */
 
 /* Receives 'len' bytes, the first 'first' of them in an mbuf of 'mp' and the
- * rest in another one, by a port that takes 9022, and returns whether they
- * arrive, in one mbuf and unchanged. */
+ * rest in another one, by a port that accepts 9022, and returns whether they
+ * arrive unchanged in one mbuf. */
 static bool
 receive_segments(struct rte_mempool *mp, int first, int len)
 {
@@ -1628,7 +1630,7 @@ test_segments(struct ovs_cmdl_context *ctx OVS_UNUSED)
 #define STALL_PAUSE 512
 
 /* How long one kind of access to a ring took, in nanoseconds of the thread's
- * CPU time, so that what others take of its CPU doesn't count. */
+ * CPU time, so that others on its CPU don't count. */
 struct waits {
     uint64_t *samples;
     size_t n;
@@ -1670,9 +1672,9 @@ add_sample(struct waits *waits, uint64_t ns)
     }
 }
 
-/* Takes bursts from the ring and puts them back, past any cache.  Like a PMD
- * thread with a CPU for itself, it doesn't lose it in between, but now and
- * then it leaves it to others: the kernel takes it from those that don't. */
+/* Takes bursts from the ring and puts them back, bypassing any cache.  Like a
+ * PMD thread with a CPU to itself, it isn't preempted in between, but yields
+ * now and then: the kernel preempts threads that don't. */
 static void *
 poller_main(void *poller_)
 {
@@ -1758,8 +1760,8 @@ add_one_by_one(struct rte_mempool *mp, uint32_t n)
                                          NULL) == n);
 }
 
-/* Measures how long a polling thread, with a CPU for itself, waits for the
- * ring while the main one, which shares its CPU with two busy ones, adds mbufs
+/* Measures how long a polling thread, with a CPU to itself, waits for the ring
+ * while the main thread, which shares its CPU with two busy ones, adds mbufs
  * with 'add_mbufs'. */
 static void
 measure_stall(const char *name, struct rte_mempool *mp, const int cpus[2],
@@ -1817,8 +1819,8 @@ add_as_we_do(struct rte_mempool *mp, uint32_t n)
     ovs_assert(jumbo_memory_add(mp, n, n) == n);
 }
 
-/* Shows how long a mempool that grows keeps threads waiting.  That depends on
- * what else the machine does, so nothing about it is asserted. */
+/* Shows how long a growing mempool keeps threads waiting.  This depends on
+ * what else the machine does, so nothing is asserted about it. */
 static void
 test_stall(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {

@@ -25,8 +25,8 @@
 #include "util.h"
 
 /* Runs 'turn' again and again until there is something to do, in steps of
- * 'msec' milliseconds in each of which a dump ends if 'dumps'.  Returns what
- * it is, or JUMBO_TURN_NOTHING after an hour. */
+ * 'msec' milliseconds, in each of which a dump ends if 'dumps' is true.
+ * Returns what is to be done, or JUMBO_TURN_NOTHING after an hour. */
 static enum jumbo_turn_action
 run(struct jumbo_turn *turn, struct jumbo_turn_input *in, int msec, bool dumps)
 {
@@ -53,7 +53,7 @@ test_others(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct jumbo_turn turn = { .step = JUMBO_TURN_NOBODYS };
     long long start;
 
-    /* A bond without such members is left alone. */
+    /* A bond without waiting members is left alone. */
     in.is_enabled = in.has_others = true;
     ovs_assert(run(&turn, &in, 100, true) == JUMBO_TURN_NOTHING);
     ovs_assert(!turn.is_on);
@@ -63,14 +63,14 @@ test_others(struct ovs_cmdl_context *ctx OVS_UNUSED)
     for (int i = 0; i < 2; i++) {
         uint64_t dumps = in.dump_seq;
 
-        /* It keeps its traffic until all flows were revalidated. */
+        /* The member keeps its traffic until all flows were revalidated. */
         ovs_assert(turn.is_on && !jumbo_turn_is_draining(&turn));
         ovs_assert(run(&turn, &in, 1, true) == JUMBO_TURN_BEGIN);
         ovs_assert(i || in.dump_seq == dumps + JUMBO_TURN_DUMPS);
         ovs_assert(jumbo_turn_is_draining(&turn));
         ovs_assert(!jumbo_turn_is_leaving(&turn));
 
-        /* So does the peer, for which there is a time. */
+        /* The peer moves its flows, too, for which it gets some time. */
         in.is_enabled = false;
         ovs_assert(run(&turn, &in, 100, false) == JUMBO_TURN_NOTHING);
         dumps = in.dump_seq;
@@ -82,13 +82,13 @@ test_others(struct ovs_cmdl_context *ctx OVS_UNUSED)
         ovs_assert(in.now == start + JUMBO_TURN_LEAVE_MSEC);
         ovs_assert(jumbo_turn_is_leaving(&turn));
 
-        /* It is stopped once, however long that takes. */
+        /* The member is stopped once, however long that takes. */
         ovs_assert(run(&turn, &in, 100, true) == JUMBO_TURN_NOTHING);
         in.is_waiting = false;
         ovs_assert(jumbo_turn_run(&turn, &in) == JUMBO_TURN_NOTHING);
         ovs_assert(!jumbo_turn_is_draining(&turn));
 
-        /* It has a time to be enabled, after which the others go on. */
+        /* It gets some time to be enabled, after which the others go on. */
         start = in.now;
         if (i) {
             in.is_enabled = true;
@@ -100,7 +100,7 @@ test_others(struct ovs_cmdl_context *ctx OVS_UNUSED)
         }
     }
 
-    /* What the peer sent before that may still be on its way. */
+    /* What the peer sent before may still be on its way. */
     start = in.now;
     ovs_assert(turn.is_on);
     in.is_waiting = false;
@@ -109,8 +109,8 @@ test_others(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(!turn.is_on);
 }
 
-/* One that carries nothing is stopped at once; the only one that does, when
- * there was time for another one to be enabled. */
+/* A member that carries nothing is stopped at once; the only one that carries
+ * traffic, once another one has had time to be enabled. */
 static void
 test_alone(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -128,7 +128,7 @@ test_alone(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(in.now == start + JUMBO_TURN_RETURN_MSEC);
     ovs_assert(turn.step == JUMBO_TURN_NOBODYS);
 
-    /* But not if another one was in time. */
+    /* It isn't if another one was enabled in time. */
     memset(&turn, 0, sizeof turn);
     ovs_assert(jumbo_turn_run(&turn, &in) == JUMBO_TURN_REVALIDATE);
     in.now += JUMBO_TURN_RETURN_MSEC - 1;
@@ -137,8 +137,8 @@ test_alone(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(run(&turn, &in, 1, true) == JUMBO_TURN_BEGIN);
 }
 
-/* A member that goes, or is stopped for something else, in whatever step,
- * doesn't keep others from their turn. */
+/* A member that is removed, or is stopped for something else, in whatever
+ * step, doesn't keep others from their turn. */
 static void
 test_goes(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
