@@ -33,7 +33,7 @@ class TapEnd(End):
 class Kind:
     """A kind of port, and the MTUs that it is to have, one after the other.
 
-    device: of DPDK, or None for vhost-user.
+    device: DPDK's, or None for vhost-user.
     """
 
     def __init__(self, name, device, *changes):
@@ -58,14 +58,14 @@ class Kind:
 
 
 class Tap(Kind):
-    """net_tap, which wants as many receive as transmit queues."""
+    """net_tap, which requires as many receive as transmit queues."""
 
     def add(self, lab, switch, mtu):
         self._add(switch, "v0", self.device, mtu, "options:n_rxq=2")
         return TapEnd(lab, switch.namespace)
 
     def stand_alone(self, lab, place):
-        return None                    # it is there when testpmd has started
+        return None                    # testpmd makes it
 
 
 class Vhost(Kind):
@@ -111,7 +111,7 @@ SAME, OTHER, SMALL = (1500, 2000), (1500, 9000), (1400, 1500)
 KINDS = (Vhost("vhost-user", None, SAME, OTHER),
          Kind("net_pcap", "net_pcap0,iface=v0", SAME, OTHER),
          VirtioUser("net_virtio_user", None, SAME, OTHER),
-         # DPDK 22.11 gives these no larger ones.
+         # DPDK 22.11 allows no larger ones for these.
          Kind("net_af_packet", "net_af_packet0,iface=v0", SMALL),
          Tap("net_tap", "net_tap0,iface=tap0", SMALL))
 
@@ -156,7 +156,7 @@ class Change(Part):
 
     @staticmethod
     def _change(lab, switch, kind, old, new):
-        """Frames pass from and to the port, and between two others."""
+        """Measures frames from and to the port, and between two others."""
         hosts = [Host(lab, name, switch) for name in ("p0", "p1", "p2")]
         for host in hosts:
             switch.add_wire("br0", host.wire, host)
@@ -177,7 +177,7 @@ class Change(Part):
 
     @staticmethod
     def _stand_alone(kind):
-        """A stop and a start of the same device in testpmd."""
+        """Measures a stop and a start of the same device in testpmd."""
         with Lab(echo=say) as lab:
             place = End(lab, "testpmd")
             end = kind.stand_alone(lab, place)
@@ -230,7 +230,7 @@ def during(lab, paths, action, gap=GAP):
     """Sends numbered frames along paths, (sender, receiver), `gap` seconds
     apart, and calls action() meanwhile.
 
-    Returns what that returned, and for each path how many frames were lost
+    Returns what action() returned, and for each path how many frames were lost
     and the longest time, in seconds, in which none arrived.
     """
     frames = [numbered_frame(number) for number in range(FRAMES)]
@@ -245,7 +245,7 @@ def during(lab, paths, action, gap=GAP):
             wait_for_frames(captures, time.time())
             result = action()
             wait_for_frames(captures, time.time() + 0.3)
-        time.sleep(0.5)                # for those that are on the way
+        time.sleep(0.5)                # for frames on the way
         found = [capture.read() for capture in captures]
     return result, [(missing(number_of(frame) for _, frame in got),
                      max(b - a for (a, _), (b, _) in zip(got, got[1:])))
@@ -261,7 +261,7 @@ def cost(found):
 
 
 def wait_for_frames(captures, since):
-    """Waits until each has got a few frames after that time."""
+    """Waits until each capture has a few frames after that time."""
     for capture in captures:
         if not capture.wait(lambda got: len(got) > 100
                             and got[-100][0] > since, 20):
@@ -269,6 +269,6 @@ def wait_for_frames(captures, since):
 
 
 def missing(numbers):
-    """Returns how many are missing between the lowest and the highest."""
+    """Returns how many numbers the range from lowest to highest lacks."""
     numbers = set(numbers)
     return max(numbers) - min(numbers) + 1 - len(numbers)

@@ -105,7 +105,7 @@ class Pair:
 
 
 class Through(Pair):
-    """One guest that routes between two physical-type ports, as in test case 1
+    """A guest that routes between two physical-type ports, as in test case 1
     of Intel's article."""
 
     ports = ("dpdk0", "vhost0", "vhost1", "dpdk1")
@@ -139,8 +139,8 @@ class Through(Pair):
         return iperf3_between(self.lab, *self._hosts, self.receiver, seconds)
 
 
-# Each: what connects how, more of other_config, how the guests are, and
-# (name, MTUs, streams, GSO) of what is measured then.
+# Each: what connects the guests, how, more other_config, what the guests are
+# like, and (name, MTUs, streams, GSO) of what is measured.
 SETUPS = (
     (Pair, (), {}, (("one stream", MTUS, 1, "on"),
                     (f"{STREAMS} streams", MTUS, STREAMS, "on"),
@@ -153,7 +153,7 @@ SETUPS = (
 
 
 class Guests(Part):
-    """iperf3 between guests, and what it costs switch and guests."""
+    """iperf3 between guests, and what it costs the switch and the guests."""
 
     key, case = "guests", "case"
     title = "TCP between two guests, and through one (iperf3)"
@@ -189,7 +189,7 @@ class Guests(Part):
                             build, MEMORY_MIB, other_config=SLEEP + config))
                         there[build] = switch, pair(lab, switch, bench.image,
                                                     **how)
-                    # In turn, so that what else goes on meets both.
+                    # In turn, so that other load affects both.
                     for (name, *way), build in itertools.product(
                             ways, bench.order(number)):
                         rows.append({

@@ -19,7 +19,7 @@ VHOST_MTUS = (1500, 3000, 6000, 9000)
 VHOST_COUNTS = (1, 2, 4, 8, 16, 32, 64)
 VHOST_MEMORY_MIB = dict(zip(BUILDS, (8192, 2048)))
 UPLINK = "and an uplink"
-# testpmd takes up to 32 (RTE_MAX_ETHPORTS), but connects them one a second.
+# testpmd takes up to 32 (RTE_MAX_ETHPORTS), but connects one per second.
 VDEVS_PER_GUEST = 16
 CYCLE_MTUS = (68, 9710)
 CYCLE_MEMORY_MIB = 1024
@@ -74,7 +74,7 @@ def interfaces(switch, *columns):
 
 
 class OnePort(Part):
-    """Memory and time of one port, most often of MTU 9000."""
+    """Memory and time of one port, in most cases of MTU 9000."""
 
     key, case = "one_port", "mtu"
     title = "One port"
@@ -204,7 +204,7 @@ class ManyPorts(Part):
         with bench.switch(build, MANY_MEMORY_MIB) as (_, switch):
             for number, mtu in enumerate(MANY_MTUS):
                 switch.add_null(number, mtu, check=False)  # may be refused
-            time.sleep(1)              # nothing may come of it later
+            time.sleep(1)              # for what comes late
             shown, columns = wait_for("the ports' state", settled, 15,
                                       switch.log)
             rows = []
@@ -361,7 +361,7 @@ class Vhost(Part):
 
 
 class Cycles(Part):
-    """What is left after many ports have come and gone."""
+    """What memory is left in use after many ports have come and gone."""
 
     key, case = "cycles", "moment"
     title = "Add a port, change its MTU, delete it, many times"
@@ -374,7 +374,7 @@ class Cycles(Part):
         return CYCLE_STEPS, self._count(bench) / CYCLE_STEPS * 0.15
 
     def measure(self, bench):
-        """Counts from the end of a first cycle: what a device needs stays.
+        """Counts from the end of a first cycle: a device keeps what it needs.
 
         The device is there from the start, like a NIC: net_null loses
         memory when it is detached (DPDK 22.11, with either switch).
@@ -388,7 +388,7 @@ class Cycles(Part):
             self._cycle(switch, unixctl, low, high)
             sizes["at the start, after one cycle"] = self._idle_heap(switch)
             for number in range(count):
-                # One rises, the other falls, over the whole range.
+                # One MTU rises, the other falls, over the whole range.
                 mtu = low + (high - low) * number // (count - 1)
                 self._cycle(switch, unixctl, mtu, low + high - mtu)
                 if (number + 1) % (count // CYCLE_STEPS) == 0:

@@ -16,7 +16,7 @@ from jumbo_lab import (ETHER_LEN, FCS_LEN, TESTPMD, Guest, Host, LabError,
                        Process, add_address, comes, free_hugepages_mib, run,
                        wait_for)
 
-MEMORY_MIB = 4096                  # what the unpatched switch wants
+MEMORY_MIB = 4096                  # what the unpatched switch needs
 MTUS = (1500, 2000, 3000, 4000, 6000, 9000, 9710)
 QUICK_MTUS = (1500, 9000, 9710)
 FRAMES = (64, 256, 512, 1024, 1518, 9018)  # with FCS
@@ -27,14 +27,14 @@ SLICE_SECONDS = 1                  # between two looks at the counters
 FLOWS = (1, 1000, 8000, 16000, 32000, 64000, 128000)
 SOME_CASES = FLOWS[2::2], (64, 1518, 9018)
 QUICK_FLOWS = (1000,)
-VXLAN_LEN = 50                     # what it adds to a packet in IPv4
+VXLAN_LEN = 50                     # added to a packet, over IPv4
 FIRST_DST = 10 << 24 | 253 << 16   # 10.253.0.0: testpmd's flowgen.c
 INSTALL_SECONDS = 15               # for as many flows in the datapath
 GAP = 0.001                        # between two frames, in seconds
 GUEST_FRAMES = ((), (1514,), (16000,) * 4)
-# Idle, a PMD thread sleeps up to 100 us, so that what it is busy with is its
-# own: without sleep, it is preempted while it works, and takes CPU time for
-# nothing.  The second is what 3.1 calls it.
+# An idle PMD thread sleeps up to 100 us, so that its busy time is its own:
+# without sleep, it is preempted while it works, and wastes CPU time.  The
+# second name is that of 3.1.
 SLEEP = ("pmd-sleep-max=100", "pmd-maxsleep=100")
 SETTLE_SECONDS = 2                 # of polling, before a rate is measured
 RATE_SECONDS, QUICK_RATE_SECONDS = 3, 1
@@ -159,7 +159,7 @@ class Throughput(Part):
 
 
 class Forwarding(Part):
-    """Packets of several sizes, one flow, as fast as a PMD thread can."""
+    """Packets of several sizes, one flow, as fast as a PMD thread goes."""
 
     key, case = "forwarding", "frame"
     title = "Forwarding, by the size of frames"
@@ -184,8 +184,8 @@ class Forwarding(Part):
         """Lets both builds forward at once, on the same CPU.
 
         The kernel lets their PMD threads run in turn, some milliseconds each,
-        so that what else goes on in the machine meets both alike, and each
-        one's packets are counted against the time that it ran.
+        so that other load on the machine affects both alike, and the packets
+        of each are counted against the time that it ran.
         """
         rows = []
         for number in range(1, bench.runs + 1):
@@ -229,7 +229,7 @@ class Forwarding(Part):
 
     @contextlib.contextmanager
     def _forwards(self, bench, build, frame):
-        """A switch forwards frames from p0 to p1, as long as the "with".
+        """A switch forwards frames from p0 to p1 during the "with".
 
         Yields a function that returns (packets that have left by p1, seconds
         for which the PMD thread has run).  net_null makes packets without
@@ -258,14 +258,14 @@ class Forwarding(Part):
             self._check_length(switch, length)
 
     def _add_guest(self, lab, switch, mtu):
-        """Adds what else there is beside the two ports."""
+        """Adds what there is besides the two ports."""
 
     @staticmethod
     def _check_length(switch, length):
         """Raises LabError unless a flow's packets have that length.
 
-        OVS reads a datapath flow's packets and bytes one after the other
-        while its PMD thread counts on, so they differ by some packets.
+        OVS reads a datapath flow's packets and bytes one after the other while
+        its PMD thread goes on counting, so they differ by some packets.
         """
         def counted():
             flow = switch.ofctl("dump-flows", "br0").stdout
@@ -314,7 +314,7 @@ class Forwarding(Part):
 
 
 class ForwardingIdle(Forwarding):
-    """The same, while the PMD thread polls the queues of an idle guest, too.
+    """The same, while the PMD thread also polls the queues of an idle guest.
 
     On hugepages, where there are enough of them.
     """
@@ -351,7 +351,7 @@ class ForwardingIdle(Forwarding):
 
 
 class ThroughGuest(ForwardingIdle):
-    """Packets go to a guest and come back, by one of its queues."""
+    """Packets go to a guest and come back, through one of its queues."""
 
     key = "pvp"
     title = "Through a guest (PVP), beside idle vhost queues"
@@ -373,7 +373,7 @@ class ThroughGuest(ForwardingIdle):
 
 
 class ForwardingHuge(Forwarding):
-    """The same on hugepages, as a switch that is used has them."""
+    """The same on hugepages, as in a switch in production."""
 
     key = "hugepages"
     title = "Forwarding on hugepages, by the size of frames"
@@ -397,7 +397,7 @@ def lacking_hugepages(bench):
 
 
 def pmd_seconds(pid):
-    """Returns how long the switch's PMD threads have run, by the kernel."""
+    """Returns how long the kernel has let the switch's PMD threads run."""
     ran = []
     for task in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{task}/comm") as name:
@@ -424,7 +424,7 @@ class Way(collections.namedtuple("Way", "title threads tunnel flows frames")):
     """What packets of many flows pass through.
 
     title: for people.  threads: PMD threads, each with a queue of the guest.
-    tunnel: whether it is a tunnel, VXLAN.  flows, frames: the cases, how many
+    tunnel: whether it is a VXLAN tunnel.  flows, frames: the cases, how many
     flows by how many bytes, with FCS.
     """
 
@@ -448,7 +448,7 @@ class Flows(Part):
 
     @staticmethod
     def _ways(bench):
-        """Returns the ways, and of each the cases that are measured."""
+        """Returns the ways, and for each the cases that are measured."""
         if not bench.quick:
             return WAYS
         return [way._replace(flows=QUICK_FLOWS, frames=QUICK_FRAMES[-1:])
@@ -475,8 +475,8 @@ class Flows(Part):
         return {"rows": rows}
 
     def _forward(self, bench, number, build, way, flows):
-        """A guest sends packets of so many flows to p1, a rule for each;
-        returns a row for each size."""
+        """Makes a guest send packets of that many flows to p1, with a rule for
+        each; returns a row for each size."""
         rows = []
         with bench.switch(
                 build, MEMORY_MIB, other_config=SLEEP, vswitchd_args=[
@@ -511,8 +511,8 @@ class Flows(Part):
 
     @staticmethod
     def _connect(lab, switch, way, flows):
-        """Adds the ports, v0 that packets come from and p1 that they leave
-        by, and the rules."""
+        """Adds the ports v0, from which packets come, and p1, by which they
+        leave, and the rules."""
         if way.threads > 1:
             switch.vsctl("set", "Open_vSwitch", ".", "other_config:"
                          f"pmd-cpu-mask={hex((1 << way.threads + 1) - 2)}")
@@ -542,7 +542,7 @@ class Flows(Part):
     @staticmethod
     def _look(switch, unixctl, way, flows, slices):
         """Returns what it costs to forward the guest's packets, the median of
-        so many looks."""
+        that many slices."""
         def installed():
             shown = unixctl.call("dpctl/show")
             return int(re.search(r"^ +flows: (\d+)", shown, re.M)[1])
@@ -608,7 +608,7 @@ def pmd_work(switch, unixctl):
 
 def pmd_counted(stats):
     """Returns (cycles per packet, packets) of all PMD threads, from what
-    pmd-perf-show says."""
+    pmd-perf-show prints."""
     found = [(int(cycles), int(packets)) for packets, cycles in re.findall(
         r"^ +Rx packets: +(\d+) +\(.*?, (\d+) cycles/pkt\)", stats, re.M)]
     packets = sum(packets for _, packets in found)
@@ -658,8 +658,8 @@ class Neighbour(Part):
     def _rate(lab, switch, lengths, seconds):
         """Returns the packets that pass from p0 to p1 in a second.
 
-        A guest, if there are lengths, sends as fast as it can frames of
-        segments of those lengths to a port that the same PMD thread polls.
+        If there are lengths, a guest sends frames with segments of those
+        lengths as fast as it can to a port that the same PMD thread polls.
         """
         def sent():
             shown = switch.appctl("dpctl/show", "-s").stdout

@@ -19,17 +19,17 @@ FULL, QUICK = (256, 1000, 1000), (32, 200, 200)    # MiB, small files, pings
 SMALL_BYTES = 4096
 PING_GAP = 0.005                   # between two, in seconds
 STREAM_BITS = 500_000_000          # per second
-NEAR = 0.95                        # of the best: as good
+NEAR = 0.95                        # of the best counts as good
 NO_SLEEP = tuple(f"{key.split('=')[0]}=0" for key in SLEEP)
-# What exportfs and rpc.mountd tell the kernel: who may mount, for ever, /data
-# (fsid, no_subtree_check), which is the root of all that is exported.
+# What exportfs and rpc.mountd pass to the kernel: who may mount, for ever,
+# /data (fsid, no_subtree_check), the root of all exports.
 EXPORT = (("auth.unix.ip", f"nfsd {ADDRESSES[0]} {2**31 - 1} all"),
           ("nfsd.export", f"all /data {2**31 - 1} {0x2400} 0 0 0"),
           ("nfsd.fh", rf"all 1 \x00000000 {2**31 - 1} /data"))
 
 
 class Share(Pair):
-    """Two guests; the first one mounts, over NFS, files of the second one: the
+    """Two guests; the first one mounts files of the second one over NFS: the
     file "large" and the folder "small".  All files are in memory."""
 
     memory_mib = 640               # two large files, and what Linux needs
@@ -39,7 +39,7 @@ class Share(Pair):
         for guest in self.guests:
             guest.run("depmod && modprobe -a nfsd nfsv4 && mkdir /data && "
                       "mount -t tmpfs -o size=90% tmpfs /data")
-        server, first = self.guests[1], 10**5      # all names are as long
+        server, first = self.guests[1], 10**5      # names of equal length
         server.run("cd /data && mkdir small written && "
                    f"head -c {large_mib}m /dev/urandom >large", 60)
         server.run(
@@ -54,7 +54,7 @@ class Share(Pair):
         for name, (files, size) in self.sizes.items():
             if not self._sums[name].startswith(f"{files} {size} "):
                 raise LabError(f"The guest made {name}: {self._sums[name]}")
-        # Without that folder, it waits 90 s for clients of a server before.
+        # Without this folder, it waits 90 s for clients of an earlier server.
         server.run("mkdir -p /var/lib/nfs/v4recovery && "
                    "mount -t nfsd nfsd /proc/fs/nfsd && cd /proc/fs/nfsd && "
                    "echo -3 >versions && echo 8 >threads && "
@@ -64,7 +64,7 @@ class Share(Pair):
 
     @staticmethod
     def _sum(guest, folder, name):
-        """Returns how many files these are, their bytes and a checksum."""
+        """Returns the number of these files, their bytes and a checksum."""
         return guest.run(
             f"cd {folder} && find {name} -type f | sort >/tmp/names && "
             "echo $(wc -l </tmp/names) $(xargs cat </tmp/names | wc -c) "
@@ -74,7 +74,7 @@ class Share(Pair):
         """Reads what has that name, or then writes it back, each through a
         mount of its own, and compares it.
 
-        Returns the seconds that it took, and what counted() tells.
+        Returns the seconds that it took, and what counted() returns.
         """
         client, server = self.guests
         source, target, guest, there = (
@@ -82,7 +82,7 @@ class Share(Pair):
             ("/mnt", "/data", client, "/data"))
         client.run("mkdir -p /mnt && mount -t nfs4 -o vers=4.2,addr="
                    f"{ADDRESSES[1]} {ADDRESSES[1]}:/ /mnt")
-        # What is written has arrived when cp closes it.
+        # When cp closes a file, all of it has arrived.
         text, *used = self.counted(switch, lambda: client.run(
             f"cat /proc/uptime && cp -r {source}/{name} {target} && "
             "cat /proc/uptime", 120))
@@ -108,7 +108,7 @@ class Share(Pair):
                 "lost": count - len(times)}
 
     def ping_beside_stream(self, count):
-        """Returns the same, beside TCP, and what the server received then."""
+        """Returns the same, beside TCP, and what the server then received."""
         client, server = self.guests
         self.listen()
         client.run(f"iperf3 -c {ADDRESSES[1]} -b {STREAM_BITS} -t 600 "
@@ -117,7 +117,7 @@ class Share(Pair):
         began, before = self._received()
         found = self.ping(count)
         ended, after = self._received()
-        client.run("kill $! && wait")  # it has lasted
+        client.run("kill $! && wait")  # it lasted until now
         server.run("wait")
         return {**found, "received_bits_per_second":
                 8 * (after - before) / (ended - began)}
@@ -135,8 +135,8 @@ COPIES = {"large file, read": ("large", False),
           "small files, read": ("small", False),
           "small files, written": ("small", True)}
 BESIDE, ALONE = TRIPS = "beside a stream", "alone"
-# What is shown, of which workloads, of which the first one is drawn; sense: 1
-# if more is better, or -1.
+# What is shown, and of which workloads; the first one is drawn.  sense: 1 if
+# more is better, or -1.
 Measure = collections.namedtuple(
     "Measure", "title quantity workloads unit form scale sense note")
 
@@ -193,7 +193,7 @@ class Workloads(Part):
                         build, MEMORY_MIB, other_config=SLEEP))
                     there[build] = switch, Share(lab, switch, bench.image)
                     there[build][1].serve(large_mib, small_files)
-                # In turn, so that what else goes on meets both.
+                # In turn, so that other load affects both.
                 for mtu, build in itertools.product(self._mtus(bench),
                                                     bench.order(number)):
                     found = self._measure(*there[build], mtu, pings)

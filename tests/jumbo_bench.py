@@ -1,8 +1,8 @@
 """A benchmark of two Open vSwitches, unpatched and patched, side by side.
 
 A Part measures one thing and knows how to show it; a Bench runs parts, with
-one build or both; report() makes everything that people read from the JSON
-that it writes: tables, a page, numbers as CSV, one picture.
+one build or both, and writes JSON, from which report() makes everything that
+people read: tables, a page, numbers as CSV, one picture.
 """
 
 import collections
@@ -31,7 +31,7 @@ COLORS = dict(zip(BUILDS, ("#b3452c", "#1f5fa8")))
 PATCHED_ONLY = "netdev-dpdk/mempool-show"
 NOT_GRANTED = "not granted"
 BAR_WIDTH = 20
-FEW_CPUS = 4                       # fewer, and all are shared
+FEW_CPUS = 4                       # with fewer, all are shared
 TOOLS = {**lab_library.PACKAGES, "iperf3": "iperf3", "ethtool": "ethtool",
          "ping": "iputils-ping"}
 
@@ -45,8 +45,8 @@ class Skip(Exception):
 class PlainSwitch(Switch):
     """A switch with exactly `memory_mib` for DPDK, of that kind of memory.
 
-    It doesn't depend on how many hugepages there are, so that the numbers of
-    two machines can be compared, and it is never less than was asked for.
+    The memory doesn't depend on how many hugepages there are, so that the
+    numbers of two machines can be compared, and is never less than requested.
     """
 
     def __init__(self, lab, root, memory_mib, eal, hugepages, other_config,
@@ -163,14 +163,14 @@ class Part:
     """One thing that is measured, and how it is shown.
 
     key: its name in the results.  case: the name of what differs between
-    rows of its results, beside run and build.  Results are a dict, for JSON,
-    whose "rows" are dicts of what was measured; None: it could not be had.
+    rows of its results, besides run and build.  Results are a dict, for JSON,
+    whose "rows" are dicts of what was measured; None: no result.
     """
 
     key = title = case = None
 
     def plan(self, bench):
-        """Returns (how many lines of progress, seconds that each takes)."""
+        """Returns (number of lines of progress, seconds that each takes)."""
         raise NotImplementedError
 
     def measure(self, bench):
@@ -184,7 +184,7 @@ class Part:
     draw = None                    # draw(axes, results, about), if it has one
 
     def panels(self):
-        """Returns [(title, a function as draw)] of its picture."""
+        """Returns [(title, a function like draw)] of its picture."""
         return [(self.title, self.draw)] if self.draw else []
 
     def numbers(self, results):
@@ -199,7 +199,7 @@ class Part:
 class Bench:
     """Runs parts, in order, and keeps what they found in `results`.
 
-    roots: {build: its installed tree}, of one build or both.  image: that of
+    roots: {build: its installed tree}, of one build or both.  image: for
     guests in QEMU, or None.  skipped, failed: {part's key: why}; such a part
     has no results at all.
     """
@@ -216,7 +216,7 @@ class Bench:
         self.failed = {}
 
     def run(self):
-        """Runs the parts; what stops one doesn't stop the next."""
+        """Runs the parts; an error in one doesn't stop the next."""
         plans = [part.plan(self) for part in self.parts]
         self._done = self._taken = 0.0     # seconds: expected, real
         for number, part in enumerate(self.parts):
@@ -235,10 +235,10 @@ class Bench:
                 say(f"Failed: {error}")
 
     def progress(self, text):
-        """Says what a step has found, and how long the rest will take.
+        """Prints what a step has found, and how long the rest will take.
 
-        What is to come takes as much longer or shorter than expected as what
-        is done did.
+        The rest is taken to deviate from its expected time by the same factor
+        as the steps that are done.
         """
         now = time.monotonic()
         self._taken += now - self._last
@@ -285,8 +285,8 @@ class Bench:
     def pairs(self):
         """Yields (run, build): first the one build, then the other.
 
-        The two of a pair follow each other, so that what else goes on in the
-        machine meets both.
+        The two of a pair follow each other, so that other load on the machine
+        affects both.
         """
         for number in range(1, self.runs + 1):
             for build in self.order(number):
@@ -300,7 +300,7 @@ def refused(build, mtu):
 
 
 def need(*tools, scapy=False):
-    """Raises Skip unless these tools of TOOLS are installed."""
+    """Raises Skip unless these of TOOLS are installed."""
     lacks = [f"{tool} is missing (Debian: {TOOLS[tool]})" for tool in tools
              if not shutil.which(tool)]
     if scapy and lab_library.Ether is None:
@@ -350,7 +350,7 @@ class Table(collections.namedtuple("Table", "title note header rows")):
 
 
 class Spread:
-    """The median of values, and how far they are apart."""
+    """The median and the spread of values."""
 
     def __init__(self, values):
         self.median = statistics.median(values)
@@ -366,7 +366,7 @@ class Spread:
 
 def values(rows, build, quantity, **case):
     """Returns the values of a quantity in the rows of a build and a case, by
-    run; [] if one of them could not be had."""
+    run; [] if one of them is missing."""
     found = [row[quantity] for row in sorted(rows, key=lambda r: r["run"])
              if row["build"] == build and case.items() <= row.items()]
     return [] if None in found else found
@@ -511,7 +511,7 @@ def wrap(text, width=79):
 
 
 def about_lines(about):
-    """Returns [(term, text)] that tell where the numbers come from."""
+    """Returns [(term, text)] that show where the numbers come from."""
     where = about["machine"]
     return [
         ("Command", about["command"]),
@@ -528,7 +528,7 @@ def about_lines(about):
 
 
 def limits(about):
-    """Returns sentences: what the machine lets nobody conclude."""
+    """Returns sentences: what can't be concluded on this machine."""
     cpus = about["machine"]["cpus"]
     told = []
     if cpus < FEW_CPUS:
@@ -588,7 +588,7 @@ def write_csv(path, parts, results):
 def report(path, parts):
     """Makes all other files from PATH.json, and shows the summary.
 
-    They are PATH.csv, PATH.rst, PATH.svg and PATH.png.
+    The files are PATH.csv, PATH.rst, PATH.svg and PATH.png.
     """
     with open(f"{path}.json") as file:
         results = json.load(file)

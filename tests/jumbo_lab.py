@@ -1,7 +1,7 @@
 """A lab for jumbo frames: a real DPDK switch, guests and hosts on one machine.
 
-Everything lives in network namespaces and in one temporary folder that belong
-to a Lab, and goes away with it:
+Everything lives in network namespaces and in one temporary folder, which
+belong to a Lab and go away with it:
 
     with Lab() as lab:
         switch = Switch(lab, root)             # ovsdb-server, ovs-vswitchd
@@ -81,15 +81,15 @@ PR_SET_PDEATHSIG = 1
 
 
 class LabError(Exception):
-    """What went wrong, in a sentence, with the tail of the log if any."""
+    """What went wrong, in a sentence, with the tail of the log, if any."""
 
 
 # What the lab needs.
 
 def missing(root, tools=tuple(PACKAGES), scapy=True):
-    """Returns a sentence for each thing that is in the lab's way.
+    """Returns a sentence for each thing that the lab lacks.
 
-    tools, scapy: what is needed, of PACKAGES and to read captures.
+    tools, scapy: what is needed of PACKAGES, and to read captures.
     """
     lacks = []
     if os.geteuid():
@@ -136,14 +136,14 @@ def emulated_devices():
 
 
 def available_memory_mib():
-    """Returns the memory that the machine can give, in MiB."""
+    """Returns the available memory of the machine, in MiB."""
     with open("/proc/meminfo") as meminfo:
         return int(re.search(r"MemAvailable: +(\d+)",
                              meminfo.read())[1]) // 1024
 
 
 def free_hugepages_mib():
-    """Returns what the free hugepages of all sizes come to, in MiB."""
+    """Returns the total of free hugepages of all sizes, in MiB."""
     total = 0
     folder = "/sys/kernel/mm/hugepages"
     for size in os.listdir(folder) if os.path.isdir(folder) else ():
@@ -160,7 +160,7 @@ def say(line=""):
 # Waiting, and the end.
 
 def wait_for(what, condition, seconds, log=None):
-    """Returns the first true value of condition(); looks often.
+    """Returns the first true value of condition(), which it calls often.
 
     After `seconds` raises LabError, naming `what` and quoting `log`.
     """
@@ -209,12 +209,12 @@ def _ignore_signals():
 
 
 class Lab:
-    """The owner of all that is made: namespaces, processes, a folder.
+    """The owner of everything: namespaces, processes, a folder.
 
     name: unique on the machine; the namespaces' names begin with it.
     folder: logs, sockets, captures.  It is removed at the end, unless `keep`
         is set or an exception other than an exit ended the lab.
-    echo: is called with each line of transcript.
+    echo: called with each line of the transcript.
     """
 
     def __init__(self, echo=lambda line: None):
@@ -247,7 +247,7 @@ class Lab:
         return os.path.join(self.folder, name)
 
     def at_end(self, function, *args):
-        """Calls function(*args) at the end; the last registered is first."""
+        """Calls function(*args) at the end, in reverse order."""
         self._stack.callback(function, *args)
 
     def leftovers(self):
@@ -273,7 +273,7 @@ class Lab:
 
 @contextlib.contextmanager
 def in_namespace(name):
-    """The calling thread is in that network namespace for a while.
+    """Puts the calling thread into that network namespace for the "with".
 
     A socket stays in the namespace in which it was made.
     """
@@ -314,8 +314,8 @@ def run(argv, seconds=60, env=None, check=True):
 class Process:
     """A program that runs in a namespace until the lab ends.
 
-    What it prints goes to the file `log`.  It is in a session of its own, so
-    that Ctrl-C reaches only us, and dies with us however we end.
+    Its output goes to the file `log`.  It is in a session of its own, so that
+    Ctrl-C reaches only this process, and dies with it however that ends.
     """
 
     def __init__(self, lab, namespace, argv, env=None, log=None):
@@ -380,16 +380,16 @@ class Switch:
     """An Open vSwitch with DPDK, from the installed tree `root`.
 
     It runs in the namespace `namespace`; its database, sockets and logs are
-    in the lab's folder.  memory_mib: what EAL may take; hugepages are used
-    where enough of them are free, ordinary memory otherwise.  (Without this
-    series' pools the switch takes as much as it gets, up to 2.7 GB for a
+    in the lab's folder.  memory_mib: what EAL may take, of hugepages if
+    enough of them are free, otherwise of ordinary memory.  (Without this
+    series' pools, the switch takes as much as it gets, up to 2.7 GB for a
     port, and blocks for seconds while it writes to all of it.)
     eal: more EAL arguments.  other_config: more keys for Open_vSwitch.
     vswitchd_args: more arguments of ovs-vswitchd.
     """
 
     pmd_cpu = PMD_CPU
-    run_folder = None              # that of the sockets, if another one
+    run_folder = None              # of the sockets, if different
     vswitchd_args = ()
 
     def __init__(self, lab, root, name="switch", memory_mib=1024, eal="",
@@ -460,7 +460,7 @@ class Switch:
         return os.path.exists(path)
 
     def kill(self):
-        """Kills ovs-vswitchd, which gets no chance to clean up."""
+        """Kills ovs-vswitchd, without a chance to clean up."""
         self.vswitchd.kill()
         self.vsctl("--no-wait", "clear", "Open_vSwitch", ".",
                    "dpdk_initialized", check=False)
@@ -496,7 +496,7 @@ class Switch:
     def get(self, table, record, column):
         """Returns a column's (or column:key's) value, without quotes.
 
-        An empty one is "", and so is one that this switch doesn't have.
+        An empty column is "", and so is one that this switch doesn't have.
         """
         done = self.vsctl("--timeout=10", "--if-exists", "get", table, record,
                           column, check=False)
@@ -508,29 +508,29 @@ class Switch:
     def wait(self, record, *conditions, table="Interface", seconds=20, **how):
         """Waits with ovs-vsctl until a record meets the conditions.
 
-        Returns whether it did; that it didn't is a LabError unless `check`
-        is false.
+        Returns whether it did; if not, that is a LabError unless `check` is
+        false.
         """
         return not self.vsctl(f"--timeout={seconds}", "wait-until", table,
                               record, *conditions, seconds=seconds + 5,
                               **how).returncode
 
     def mtus(self):
-        """Returns {port: mtu} of the ports of which dpctl/show tells it."""
+        """Returns {port: mtu} of the ports of which dpctl/show reports it."""
         shown = self.appctl("dpctl/show").stdout
         return {port: int(mtu) for port, mtu in re.findall(
             r"^ +port \d+: (\S+) \(.*\bmtu=(\d+)", shown, re.M)}
 
     def mempools(self):
-        """Returns the mempools, as mempool-show tells them; None if it can't,
-        as unpatched."""
+        """Returns the mempools that mempool-show reports; None if there is no
+        such command, as unpatched."""
         done = self.appctl("netdev-dpdk/mempool-show", "format=json",
                            check=False)
         return None if done.returncode else json.loads(done.stdout)["pools"]
 
     @staticmethod
     def sent_packets(shown, port):
-        """Returns the packets that a port has sent, by `dpctl/show -s`."""
+        """Returns the packets that a port has sent, from `dpctl/show -s`."""
         found = re.search(rf"^ +port \d+: {port} .*?TX packets:(\d+)", shown,
                           re.M | re.S)
         if not found:
@@ -569,14 +569,14 @@ class Switch:
                       f"options:vhost-server-path={path}", **how)
 
     def connect(self, bridge, *pairs, **how):
-        """Adds a flow each way between the ports of each pair."""
+        """Adds a flow in each direction between the ports of each pair."""
         for one, other in (*pairs, *(pair[::-1] for pair in pairs)):
             self.ofctl("add-flow", bridge,
                        f"in_port={one},actions=output:{other}", **how)
 
 
 class KernelSwitch(Switch):
-    """The same without DPDK: its ports are devices of the kernel."""
+    """A Switch without DPDK: its ports are devices of the kernel."""
 
     eal = None
 
@@ -589,8 +589,8 @@ class KernelSwitch(Switch):
 
 class GuestSwitch(Switch):
     """A switch in a guest that has this machine's file system and the lab's
-    folder.  eal: EAL's arguments; without DPDK if None.  pmd_cpu: one of the
-    guest's, on which the switch polls.
+    folder.  eal: EAL's arguments, or None without DPDK.  pmd_cpu: the guest's
+    CPU on which the switch polls.
     """
 
     run_folder = "/run"            # a shared folder takes no sockets
@@ -607,7 +607,7 @@ class GuestSwitch(Switch):
         self._start(other_config)
 
     def stop(self):
-        """Ends it, so that another one can start in the guest."""
+        """Ends the switch, so that another one can start in the guest."""
         self.appctl("exit", "--cleanup")
         wait_for("the end of ovs-vswitchd", lambda: not self._exists(
             f"{self.run_folder}/ovs-vswitchd.pid"), 20)
@@ -638,11 +638,11 @@ class GuestSwitch(Switch):
 # Guests and hosts.
 
 class Testpmd(Process):
-    """testpmd in a namespace, with these devices, "net_pcap0,iface=eth0".
+    """testpmd in a namespace, with devices such as "net_pcap0,iface=eth0".
 
     It forwards frames between the first and the second, and so on in pairs,
-    as they are.  Its memory is never hugepages.  args: more arguments of its
-    own, not of EAL.
+    unchanged.  Its memory is never hugepages.  args: more arguments of
+    testpmd, not of EAL.
     """
 
     def __init__(self, lab, namespace, devices, memory_mib=256, name="testpmd",
@@ -660,8 +660,8 @@ class Guest(Testpmd):
     """A guest without a VM: testpmd with a virtio-user port per socket.
 
     It is the server of the sockets.  A frame for `mtu` fits into one of its
-    buffers; mrg_rxbuf=1 lets larger ones in as well, in several.  vdev, args:
-    more for each device and for testpmd.  Returns at once: the ports come up
+    buffers; with mrg_rxbuf=1, a larger one takes several.  vdev, args: more
+    for each device and for testpmd.  Returns at once: the ports come up
     when the switch connects, one after the other.
     """
 
@@ -726,8 +726,8 @@ class Console(Process):
         return file
 
     def captured(self, files, frames):
-        """Ends captures when they have as much as these frames; returns for
-        each what tcpdump says of it."""
+        """Ends captures when they are as long as these frames; returns what
+        tcpdump prints for each."""
         size = 24 + sum(16 + len(frame) for frame in frames)
         for file in files:             # the guest may be slow
             self.run(f"for i in $(seq 50); do [ $(stat -c %s {file}) -lt "
@@ -775,7 +775,7 @@ class Machine(Console):
 
     @classmethod
     def kvm_works(cls, lab, image):
-        """Returns whether a guest boots with KVM; it may not, though there is
+        """Returns whether a guest boots with KVM; it may not, even if there is
         a /dev/kvm."""
         if cls._kvm_works is None and os.access("/dev/kvm", os.W_OK):
             probe = Process(lab, lab.namespace("probe"),
@@ -820,7 +820,7 @@ class Vm(Machine):
 
     It is the server of the sockets; QEMU waits until the switch connects.
     host_mtu: the MTU that QEMU gives the guest, or None.  incoming: the path
-    of a socket at which it waits for another one's state, a live migration.
+    of a socket at which it waits for another Vm's state, a live migration.
     number: in its MAC addresses, 52:54:00:00:<number>:<eth>.
     """
 
@@ -887,7 +887,7 @@ class End:
 
     @contextlib.contextmanager
     def sending(self, frames, gap=0.001):
-        """A thread sends frames as long as the "with" lasts."""
+        """Sends frames in a thread as long as the "with" lasts."""
         stop = threading.Event()
         thread = threading.Thread(target=self.send, args=(frames, gap, stop),
                                   daemon=True)
@@ -948,9 +948,9 @@ def add_address(namespace, address, device="eth0"):
 
 
 def offloads_off(device):
-    """Has the kernel send and receive frames on `device` as they are.
+    """Makes the kernel send and receive frames on `device` unchanged.
 
-    What "ethtool -K device rx off tx off sg off tso off gso off gro off"
+    Does what "ethtool -K device rx off tx off sg off tso off gso off gro off"
     does, in the calling thread's namespace.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
@@ -998,7 +998,7 @@ class Capture:
         return [frame for _, frame in self.read()]
 
     def wait(self, enough, seconds):
-        """Waits until enough(read()) is true; returns whether it came so."""
+        """Waits until enough(read()) is true; returns whether it became so."""
         return comes(lambda: enough(self.read()), seconds)
 
 
@@ -1006,9 +1006,9 @@ def exchange(sender, receiver, frames, path, window=8, seconds=5):
     """Sends frames; returns those captured at the receiver, in `path`.
 
     At most `window` frames are on the way at any time, so that a switch that
-    must share its CPU loses none: net_pcap's buffer overflows when the
-    thread that polls it doesn't run for some milliseconds.  Gives up when
-    frames stay away for that many seconds.
+    must share its CPU loses none: net_pcap's buffer overflows when the thread
+    that polls it doesn't run for some milliseconds.  Gives up when no frame
+    arrives for that many seconds.
     """
     with Capture(receiver, path) as capture:
         for end in range(window, len(frames) + window, window):
@@ -1111,8 +1111,8 @@ class Steps:
 def run_steps(steps, description, lacking=missing_for_vms):
     """The main program for a class of Steps; returns its exit status.
 
-    lacking: tells what its kind of guests lacks, given their image; None if it
-        has no guests.
+    lacking: returns what its kind of guests lacks, given their image; None if
+        there are no guests.
     """
     parser = argparse.ArgumentParser(
         description=description,

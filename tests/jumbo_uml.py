@@ -1,8 +1,8 @@
 """Guests in User-mode Linux, for jumbo_lab.
 
-A Linux that is an ordinary process, whose real virtio-net driver is connected
-to a vhost-user port: where there is no KVM, it is far faster than QEMU, which
-remains for what a hypervisor does, host_mtu and migration.
+Each is a Linux that is an ordinary process, whose real virtio-net driver is
+connected to a vhost-user port.  Without KVM, it is far faster than QEMU, which
+remains for what a hypervisor does: host_mtu and migration.
 """
 
 import contextlib
@@ -27,8 +27,8 @@ STATE = (SET_FEATURES, SET_OWNER, SET_MEM_TABLE, *OF_VRINGS,
 VERSION, NEED_REPLY = 1, 8                 # flags
 
 F_MTU, F_PACKED = 1 << 3, 1 << 34
-# The control queue: the driver waits for ever for an answer that QEMU, not
-# the switch, gives.
+# The control queue: the driver would wait for ever for an answer that QEMU,
+# not the switch, gives.
 F_CONTROL = sum(1 << bit for bit in range(17, 24))
 PACKED_START = 1 << 15                     # entry 0, wrap counter 1
 
@@ -45,9 +45,9 @@ class Relay(threading.Thread):
     The guest's driver and the switch are both clients: the switch of `path`,
     the guest of the socket `guest_path`.  Changes what only a hypervisor gets
     right: which features the guest sees, where a packed ring begins, and the
-    MTU that it has been given, if any.  A switch that comes again is told all
-    that the guest has told the one before.  Data go through memory that guest
-    and switch share, not through here.
+    MTU that it has been given, if any.  A new switch gets all messages that
+    the guest has sent to the one before.  Data pass through memory that the
+    guest and the switch share, not through here.
     """
 
     def __init__(self, lab, path, mtu=None, packed=False):
@@ -71,13 +71,13 @@ class Relay(threading.Thread):
     def _listen(path):
         listener = socket.socket(socket.AF_UNIX)
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)            # that of a guest that was there before
+            os.unlink(path)            # of an earlier guest
         listener.bind(path)
         listener.listen()
         return listener
 
     def run(self):
-        """As long as the guest is there."""
+        """Serves the guest as long as it is there."""
         with contextlib.suppress(OSError, EOFError), self._for_switch:
             with self._for_guest, self._accept(self._for_guest) as guest:
                 while True:
@@ -88,7 +88,7 @@ class Relay(threading.Thread):
         return listener.accept()[0]
 
     def _serve(self, guest):
-        """As long as the switch is there."""
+        """Relays messages as long as the switch is there."""
         with self._accept(self._for_switch) as switch:
             for request, payload, fds in self._state.values():
                 send(switch, request, VERSION, self._resumed(request, payload),
@@ -122,7 +122,7 @@ class Relay(threading.Thread):
             self._to_switch(switch, NET_SET_MTU, VERSION, u64(self._mtu), [])
 
     def _keep(self, request, payload, fds):
-        """Keeps the newest of each kind, in the order of the last ones."""
+        """Keeps the newest message of each kind, in the order of arrival."""
         if request in STATE:
             key = request, payload[0] if request in OF_VRINGS else None
             for fd in self._state.pop(key, (0, 0, ()))[2]:
@@ -130,8 +130,8 @@ class Relay(threading.Thread):
             self._state[key] = request, payload, fds
 
     def _resumed(self, request, payload):
-        """Returns what a new switch is told: to go on in a ring, after what
-        the one before it has used by the ring's own index, where it is split.
+        """Returns the payload for a new switch: where it goes on in a ring,
+        by the ring's own index of what was used, if the ring is split.
         """
         if request != SET_VRING_BASE or self._packed:
             return payload
@@ -171,7 +171,7 @@ class UmlGuest(Console):
     """A guest with eth0, eth1 ... for the sockets, as jumbo_lab.Vm.
 
     It is the server of the sockets, and waits until the switch connects.
-    host_mtu: the MTU that is announced to the switch in its name; its own is
+    host_mtu: the MTU that is announced to the switch on its behalf; its own is
     1500 until it is changed there.  packed: with packed rings.  shares: it has
     this machine's file system, to which it doesn't write, and the lab's
     folder.
@@ -184,7 +184,7 @@ class UmlGuest(Console):
         self._macs = [f"52:54:00:00:{number:02x}:{n:02x}"
                       for n in range(len(sockets))]
         super().__init__(lab, lab.namespace(name), [
-            # All of it ends with it, and with us.
+            # All of its processes end with it, and with us.
             "unshare", "--pid", "--fork", "--kill-child",
             "taskset", "-c", ",".join(map(str, GUEST_CPUS)),
             f"{image}/{LINUX}", f"mem={memory_mib}M",
@@ -193,7 +193,7 @@ class UmlGuest(Console):
             f"umid={name}", f"uml_dir={lab.folder}",
             *(["share=/"] if shares else []),
             *(f"virtio_uml.device={relay.guest_path}:1" for relay in relays)],
-            # Its memory is a file there, which is not to be on a disk.
+            # Its memory is a file there, which must not be on a disk.
             env=dict(lab.env, TMPDIR="/dev/shm"), log=lab.path(f"{name}.log"))
 
     def wait_up(self, seconds=60):
