@@ -12,14 +12,14 @@ say() {
     printf '==> %s\n' "$*"
 }
 
-# The makes that scripts start are parallel of their own accord.
+# Each make that a script starts sets its own parallelism.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
 # Building from a tarball needs no git, all else does.
 have_git=$(command -v git || :)
 
 # git as if the user had configured nothing: the same commits on every machine.
-# What it says hunks are in is a function or a macro, not a label.
+# The context that it names for hunks is a function or a macro, not a label.
 unset $(command git rev-parse --local-env-vars 2>/dev/null) || :
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TEMPLATE_DIR=
 export GIT_COMMITTER_NAME='netdev-dpdk-jumbo developers'
@@ -61,12 +61,12 @@ kept() {
     releases 2
 }
 
-# version_of BASE: the version of OVS that it is.
+# version_of BASE: its version of OVS.
 version_of() {
     awk -v base="$1" '$1 == base { print NF == 1 ? $1 : $2 }' "$top/build-aux/bases"
 }
 
-# suites_of BASE: the Debian suites that package it, in the order to try.
+# suites_of BASE: the Debian suites that have it, in the order to try.
 suites_of() {
     sed -n "s/^$1  *[^ ]*  *//p" "$top/build-aux/bases"
 }
@@ -113,24 +113,24 @@ tests_of() {
         }' | xargs
 }
 
-# again SUITE COMMAND...: COMMAND runs the failed tests of an autotest suite again,
-# which removes their logs: keeps the first ones in SUITE.first.
+# again SUITE COMMAND...: has COMMAND run the failed tests of an autotest suite
+# again, which removes their logs, and keeps the first logs in SUITE.first.
 again() {
     rm -rf "$1.first"
     mv "$1.dir" "$1.first" || :
     "${@:2}"
 }
 
-# run_units BUILD TESTSUITE REGEX: runs these tests of "make check", and once
-# more those that fail.  They wait more than they compute.
+# run_units BUILD TESTSUITE REGEX: runs these tests of "make check", and those
+# that fail once more.  Tests wait more than they compute.
 run_units() {
     local make=(make -j"$(nproc)" -C "$1" check) jobs=-j$((4 * $(nproc)))
     "${make[@]}" TESTSUITEFLAGS="$jobs $(tests_of "$@")" ||
         again "$1/tests/testsuite" "${make[@]}" TESTSUITEFLAGS="$jobs --recheck"
 }
 
-# run_dpdk BUILD TESTSUITE REGEX: the same for tests on DPDK ports.  Not as
-# "make check-dpdk", one at a time: ours have a network namespace each.
+# run_dpdk BUILD TESTSUITE REGEX: the same for tests on DPDK ports.  Unlike in
+# "make check-dpdk", they run in parallel: each has its network namespace.
 run_dpdk() {
     local build=$1 script=$2 numbers
     numbers=$(tests_of "$@")
@@ -139,7 +139,7 @@ run_dpdk() {
     "$@" -j3 $numbers || again "$build/tests/$(basename "$script")" "$@" --recheck
 }
 
-# id_of: changes whenever one of the files does whose names it reads.
+# id_of: an id of the files whose names it reads; it changes when a file does.
 id_of() {
     (cd "$top" && xargs -d '\n' sha256sum | sha256sum | cut -d' ' -f1)
 }
