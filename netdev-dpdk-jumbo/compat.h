@@ -18,7 +18,7 @@
 #define NETDEV_DPDK_JUMBO_COMPAT_H 1
 
 /* All differences between the Open vSwitch and DPDK releases that the module
- * supports, and nothing else. */
+ * supports. */
 
 #ifdef DPDK_NETDEV
 #include <rte_mbuf.h>

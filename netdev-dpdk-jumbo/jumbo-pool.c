@@ -325,7 +325,7 @@ memory_is_short(int memory_node, size_t free_)
 
 /* Pools. */
 
-/* Returns true if a port with 'needs' and 'id' is to have 'pool'. */
+/* Returns true if 'port' with 'needs' is to have 'pool'. */
 static bool
 needs_pool(const struct jumbo_needs *needs, const struct jumbo_port *port,
            const struct jumbo_pool *pool)
