@@ -452,7 +452,7 @@ class Flows(Part):
         if not bench.quick:
             return WAYS
         return [way._replace(flows=QUICK_FLOWS, frames=QUICK_FRAMES[-1:])
-                for way in WAYS]
+                for way in WAYS if way.threads == 1]
 
     @staticmethod
     def _slices(bench):
