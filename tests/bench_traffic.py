@@ -12,9 +12,9 @@ import time
 from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, Unixctl,
                          cells, header, how_many_runs, log_ticks, need, plot,
                          refused, values)
-from jumbo_lab import (ETHER_LEN, FCS_LEN, TESTPMD, Guest, Host, LabError,
-                       Process, add_address, comes, free_hugepages_mib, run,
-                       wait_for)
+from jumbo_lab import (ETHER_LEN, FCS_LEN, TESTPMD, VXLAN_LEN, Guest, Host,
+                       LabError, Process, add_address, comes,
+                       free_hugepages_mib, run, wait_for)
 
 MEMORY_MIB = 4096                  # what the unpatched switch needs
 MTUS = (1500, 2000, 3000, 4000, 6000, 9000, 9710)
@@ -27,7 +27,6 @@ SLICE_SECONDS = 1                  # between two looks at the counters
 FLOWS = (1, 1000, 8000, 16000, 32000, 64000, 128000)
 SOME_CASES = FLOWS[2::2], (64, 1518, 9018)
 QUICK_FLOWS = (1000,)
-VXLAN_LEN = 50                     # added to a packet, over IPv4
 FIRST_DST = 10 << 24 | 253 << 16   # 10.253.0.0: testpmd's flowgen.c
 INSTALL_SECONDS = 15               # for as many flows in the datapath
 GAP = 0.001                        # between two frames, in seconds
@@ -428,12 +427,6 @@ class Way(collections.namedtuple("Way", "title threads tunnel flows frames")):
     flows by how many bytes, with FCS.
     """
 
-    @property
-    def cases(self):
-        """[(flows, frame)], in the order in which they are measured."""
-        return [(flows, frame) for flows in self.flows
-                for frame in self.frames]
-
 
 WAYS = (Way("one PMD thread", 1, False, FLOWS, FRAMES),
         Way("four PMD threads", 4, False, *SOME_CASES),
@@ -444,6 +437,7 @@ class Flows(Part):
     """Packets of many flows, with a rule for each, and of several sizes."""
 
     key, case = "flows", "case"
+    labels = ("way", "flows", "frame")
     title = "Forwarding, by the number of flows and rules"
 
     @staticmethod
@@ -460,7 +454,8 @@ class Flows(Part):
 
     def plan(self, bench):
         return (bench.runs * len(bench.builds)
-                * sum(len(way.cases) for way in self._ways(bench)),
+                * sum(len(way.flows) * len(way.frames)
+                      for way in self._ways(bench)),
                 5 + SETTLE_SECONDS + self._slices(bench) * SLICE_SECONDS)
 
     def measure(self, bench):
@@ -607,14 +602,13 @@ def pmd_work(switch, unixctl):
 
 
 def pmd_counted(stats):
-    """Returns (cycles per packet, packets) of all PMD threads, from what
-    pmd-perf-show prints."""
-    found = [(int(cycles), int(packets)) for packets, cycles in re.findall(
+    """Returns (cycles spent on packets, packets) of all PMD threads, from what
+    pmd-perf-show says."""
+    found = [(int(packets), int(cycles)) for packets, cycles in re.findall(
         r"^ +Rx packets: +(\d+) +\(.*?, (\d+) cycles/pkt\)", stats, re.M)]
-    packets = sum(packets for _, packets in found)
-    if not packets:
+    if not found:
         raise LabError(f"The PMD threads got no packets: {stats}")
-    return sum(map(math.prod, found)) / packets, packets
+    return sum(map(math.prod, found)), sum(packets for packets, _ in found)
 
 
 def dotted(address):

@@ -168,6 +168,7 @@ class Part:
     """
 
     key = title = case = None
+    labels = ()                    # what else of a row is no result
 
     def plan(self, bench):
         """Returns (number of lines of progress, seconds that each takes)."""
@@ -192,7 +193,7 @@ class Part:
         return [[row["build"], row.get("run", 1), row.get(self.case, ""),
                  quantity, one]
                 for row in results["rows"] for quantity, value in row.items()
-                if quantity not in ("run", "build", self.case)
+                if quantity not in ("run", "build", self.case, *self.labels)
                 for one in (value if isinstance(value, list) else [value])]
 
 

@@ -50,6 +50,7 @@ except ImportError:                # missing() says so
 ETHER_LEN = 14                     # header; a VLAN tag is not counted
 FCS_LEN = 4
 UDP_HEADERS_LEN = 20 + 8           # of IPv4 and UDP, or ICMP
+VXLAN_LEN = 50                     # what VXLAN over IPv4 adds to a packet
 NUMBERED = b"\x88\xb5"             # EtherType: the first experimental one
 NUMBERED_FILTER = "ether proto 0x88b5"
 WIRE_MTU = 16000                   # kernel MTU of the veths: never the limit
