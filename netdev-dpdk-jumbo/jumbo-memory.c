@@ -32,6 +32,7 @@
 
 #include "dp-packet.h"
 #include "openvswitch/list.h"
+#include "ovs-atomic.h"
 #include "util.h"
 
 /* Memory is reserved in as few pieces as possible, down to pieces for this
@@ -203,7 +204,7 @@ populate(struct rte_mempool *mp, unsigned int max, void *vaddr,
     return len > 0;
 }
 
-DEFINE_EXTERN_PER_THREAD_DATA(jumbo_memory_failed, NULL);
+RTE_DEFINE_PER_LCORE(struct jumbo_memory_thread, jumbo_memory_thread);
 
 static rte_mempool_dequeue_t ring_dequeue;
 
@@ -227,7 +228,10 @@ dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
         uint64_t orig;
 
         atomic_add_relaxed(&use->n_failed, 1, &orig);
-        *jumbo_memory_failed_get() = mp;
+        RTE_PER_LCORE(jumbo_memory_thread) = (struct jumbo_memory_thread) {
+            .failed = mp,
+            .n_polls = UINT_MAX / 2,
+        };
     }
     return error;
 }
@@ -375,6 +379,20 @@ jumbo_memory_n_failed(const struct rte_mempool *mp)
         atomic_read_relaxed(&use->n_failed, &n);
     }
     return n;
+}
+
+/* Returns true if 'mp' had no mbuf for the calling thread, and this wasn't
+ * reported yet. */
+bool
+jumbo_memory_has_failed(const struct rte_mempool *mp)
+{
+    struct jumbo_memory_thread *thread = &RTE_PER_LCORE(jumbo_memory_thread);
+
+    if (thread->failed != mp) {
+        return false;
+    }
+    thread->failed = NULL;
+    return true;
 }
 
 /* Growing. */

@@ -29,8 +29,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_per_lcore.h>
+
 #include "jumbo-layout.h"
-#include "ovs-thread.h"
 
 struct rte_mempool;
 
@@ -56,23 +57,18 @@ unsigned int jumbo_memory_avail(const struct rte_mempool *);
 uint32_t jumbo_memory_lowest(struct rte_mempool *);
 uint64_t jumbo_memory_n_failed(const struct rte_mempool *);
 
-/* The last pool that had no mbuf for this thread, or NULL. */
-DECLARE_EXTERN_PER_THREAD_DATA(const struct rte_mempool *,
-                               jumbo_memory_failed);
+/* What a thread that polls vhost queues remembers between two polls. */
+struct jumbo_memory_thread {
+    const struct rte_mempool *failed; /* Had no mbuf for it, or NULL. */
+    unsigned int n_polls;       /* Since it looked at a queue.  Very many if a
+                                 * pool has failed, so that it looks now. */
+};
 
-/* Returns true if 'mp' had no mbuf for the calling thread, and this wasn't
- * reported yet. */
-static inline bool
-jumbo_memory_has_failed(const struct rte_mempool *mp)
-{
-    const struct rte_mempool **failed = jumbo_memory_failed_get();
+/* The TLS model saves a function call in a shared library. */
+RTE_DECLARE_PER_LCORE(struct jumbo_memory_thread, jumbo_memory_thread)
+    __attribute__((tls_model("initial-exec")));
 
-    if (OVS_LIKELY(*failed != mp)) {
-        return false;
-    }
-    *failed = NULL;
-    return true;
-}
+bool jumbo_memory_has_failed(const struct rte_mempool *);
 
 int jumbo_memory_node(int numa_id);
 size_t jumbo_memory_free(int memory_node);

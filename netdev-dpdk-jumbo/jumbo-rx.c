@@ -26,15 +26,14 @@
 
 #include "compat.h"
 #include "openvswitch/vlog.h"
+#include "random.h"
 
 VLOG_DEFINE_THIS_MODULE(jumbo_rx);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
-/* Polls of a vhost queue before its ring is looked at again.  They return
- * fewer than 2**15 packets, so that the ring's index doesn't wrap. */
-#define VHOST_INTERVAL 256
-BUILD_ASSERT_DECL(VHOST_INTERVAL * NETDEV_MAX_BURST < 1 << 15);
+/* Polls of a thread before it looks at the queue that it has polled then. */
+#define VHOST_INTERVAL 1024
 
 /* Deletes the packets of 'batch', received by the port 'name', that are longer
  * than 'max_len' or don't fit in one buffer, and returns their number.  If
@@ -71,42 +70,49 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
     return n_rx - dp_packet_batch_size(batch);
 }
 
-/* See jumbo_rx_vhost_drops().  The library advances its index over the packets
- * that it drops, too, of which there is at most one in a poll: the last.
- * These don't fit in a buffer, or aren't packets at all.  The index isn't
- * advanced over a packet for which there is no mbuf. */
+/* Returns how many packets of 'q', the ring 'qid' of 'vid', a queue of the port
+ * 'name' whose netdev_get_change_seq() is 'seq', the vhost library has dropped
+ * since the last call.  If 'seq' has changed, that is not known, and 0: there
+ * may be another guest, or another driver in the same one.
+ *
+ * The library advances its index over the packets that it drops, too, of which
+ * there is at most one in a poll: the last.  These don't fit in a buffer, or
+ * aren't packets at all.  The index isn't advanced over a packet for which
+ * there is no mbuf, nor over a RARP packet that the library makes itself. */
 int
-jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid,
+jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid, uint64_t seq,
                     const char *name)
 {
+    struct jumbo_memory_thread *thread = &RTE_PER_LCORE(jumbo_memory_thread);
     struct jumbo_rx_vhost old = *q;
     uint64_t features;
     uint16_t used;
-    int n = 0;
+    int n;
+
+    /* Each queue has its turn, however many of them the thread polls. */
+    if (thread->n_polls >= VHOST_INTERVAL) {
+        thread->n_polls = random_range(VHOST_INTERVAL / 2);
+    }
 
     *q = (struct jumbo_rx_vhost) { .interval = VHOST_INTERVAL };
     if (rte_vhost_get_negotiated_features(vid, &features)
         || rte_vhost_get_vring_base(vid, qid, &q->next, &used)) {
         return 0;
     }
-    q->vid = vid + 1;
+    q->seq = seq;
     if (features & (1ULL << VIRTIO_F_RING_PACKED)) {
         /* Entries are descriptors, and a packet may have several, so drops
          * show only in polls that got nothing, looked at one by one. */
         n = q->next != old.next && !old.n_rx;
-        q->interval = q->next != old.next ? 1 : MIN(old.interval + 1,
+        q->interval = q->next != old.next ? 0 : MIN(old.interval + 1,
                                                     VHOST_INTERVAL);
     } else {
-        n = (uint16_t) (q->next - old.next - old.n_rx);
+        n = (int16_t) (q->next - old.next - old.n_rx);
     }
 
-    if (old.vid != q->vid || n > old.n_polls) {
-        /* Another guest, or another driver in the same guest. */
+    if (old.seq != q->seq || n <= 0) {
         return 0;
     }
-    if (n) {
-        VLOG_WARN_RL(&rl, "%s: dropped %d packets that exceed a buffer",
-                     name, n);
-    }
+    VLOG_WARN_RL(&rl, "%s: dropped %d packets that exceed a buffer", name, n);
     return n;
 }

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #include "dp-packet.h"
-#include "openvswitch/compiler.h"
+#include "jumbo-memory.h"
 
 int jumbo_rx_drop_oversized(struct dp_packet_batch *, uint32_t max_len,
                             const char *name);
@@ -34,27 +34,27 @@ int jumbo_rx_drop_oversized(struct dp_packet_batch *, uint32_t max_len,
 /* A receive queue of a vhost port, from which the vhost library silently drops
  * packets that don't fit in a buffer.  Zeros at first. */
 struct jumbo_rx_vhost {
-    int vid;                    /* Of the device whose ring it was, plus 1. */
+    uint64_t seq;               /* netdev_get_change_seq() at the last look. */
     uint16_t next;              /* Entry that the library was to read next. */
-    uint16_t n_polls;           /* Polls since then. */
-    uint16_t interval;          /* Polls until the ring is looked at again. */
-    uint16_t n_rx;              /* Packets that these polls returned. */
+    uint16_t n_rx;              /* Packets that it returned since then. */
+    uint16_t interval;          /* Polls of the thread until the next look. */
 };
 
-int jumbo_rx_vhost_look(struct jumbo_rx_vhost *, int vid, int qid,
-                        const char *name);
-
-/* To be called after each poll of the ring 'qid' of 'vid', a queue of the port
- * 'name', that returned 'nb_rx' packets.  Returns how many packets the vhost
- * library has dropped since the ring was last looked at.  That doesn't happen
- * at each poll, since it costs an idle queue a third of its time. */
-static inline int
-jumbo_rx_vhost_drops(struct jumbo_rx_vhost *q, int vid, int qid,
-                     uint16_t nb_rx, const char *name)
+/* To be called after each poll of 'q', which returned 'nb_rx' packets.
+ * Returns true if jumbo_rx_vhost_look() is to be called.  That isn't so after
+ * each poll, since it costs an idle queue a third of its time.  The thread
+ * counts polls, rather than the queue, so that a pool without mbufs can have
+ * it look at once, and nothing else is to be checked here. */
+static inline bool
+jumbo_rx_vhost_is_due(struct jumbo_rx_vhost *q, uint16_t nb_rx)
 {
-    q->n_rx += nb_rx;
-    return (OVS_LIKELY(++q->n_polls < q->interval && q->vid == vid + 1)
-            ? 0 : jumbo_rx_vhost_look(q, vid, qid, name));
+    if (nb_rx) {
+        q->n_rx += nb_rx;
+    }
+    return ++RTE_PER_LCORE(jumbo_memory_thread).n_polls >= q->interval;
 }
+
+int jumbo_rx_vhost_look(struct jumbo_rx_vhost *, int vid, int qid,
+                        uint64_t seq, const char *name);
 
 #endif /* jumbo-rx.h */
