@@ -204,7 +204,7 @@ populate(struct rte_mempool *mp, unsigned int max, void *vaddr,
     return len > 0;
 }
 
-RTE_DEFINE_PER_LCORE(struct jumbo_memory_thread, jumbo_memory_thread);
+RTE_DEFINE_PER_LCORE(const struct rte_mempool *, jumbo_memory_failed);
 
 static rte_mempool_dequeue_t ring_dequeue;
 
@@ -228,10 +228,7 @@ dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
         uint64_t orig;
 
         atomic_add_relaxed(&use->n_failed, 1, &orig);
-        RTE_PER_LCORE(jumbo_memory_thread) = (struct jumbo_memory_thread) {
-            .failed = mp,
-            .n_polls = UINT_MAX / 2,
-        };
+        RTE_PER_LCORE(jumbo_memory_failed) = mp;
     }
     return error;
 }
@@ -381,18 +378,15 @@ jumbo_memory_n_failed(const struct rte_mempool *mp)
     return n;
 }
 
-/* Returns true if 'mp' had no mbuf for the calling thread, and this wasn't
- * reported yet. */
+/* Returns true if 'mp' had no mbuf for the calling thread since the last call,
+ * and no other pool after it. */
 bool
 jumbo_memory_has_failed(const struct rte_mempool *mp)
 {
-    struct jumbo_memory_thread *thread = &RTE_PER_LCORE(jumbo_memory_thread);
+    bool has_failed = RTE_PER_LCORE(jumbo_memory_failed) == mp;
 
-    if (thread->failed != mp) {
-        return false;
-    }
-    thread->failed = NULL;
-    return true;
+    RTE_PER_LCORE(jumbo_memory_failed) = NULL;
+    return has_failed;
 }
 
 /* Growing. */

@@ -57,15 +57,9 @@ unsigned int jumbo_memory_avail(const struct rte_mempool *);
 uint32_t jumbo_memory_lowest(struct rte_mempool *);
 uint64_t jumbo_memory_n_failed(const struct rte_mempool *);
 
-/* What a thread that polls vhost queues remembers between two polls. */
-struct jumbo_memory_thread {
-    const struct rte_mempool *failed; /* Had no mbuf for it, or NULL. */
-    unsigned int n_polls;       /* Since it looked at a queue.  Very many if a
-                                 * pool has failed, so that it looks now. */
-};
-
-/* The TLS model saves a function call in a shared library. */
-RTE_DECLARE_PER_LCORE(struct jumbo_memory_thread, jumbo_memory_thread)
+/* The last pool that had no mbuf for this thread, or NULL.  The TLS model saves
+ * a function call in a shared library, at each poll of an idle vhost queue. */
+RTE_DECLARE_PER_LCORE(const struct rte_mempool *, jumbo_memory_failed)
     __attribute__((tls_model("initial-exec")));
 
 bool jumbo_memory_has_failed(const struct rte_mempool *);

@@ -26,13 +26,12 @@
 
 #include "compat.h"
 #include "openvswitch/vlog.h"
-#include "random.h"
 
 VLOG_DEFINE_THIS_MODULE(jumbo_rx);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
-/* Polls of a thread before it looks at the queue that it has polled then. */
+/* Polls of a vhost queue before its ring is looked at again. */
 #define VHOST_INTERVAL 1024
 
 /* Deletes the packets of 'batch', received by the port 'name', that are longer
@@ -72,27 +71,21 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
 
 /* Returns how many packets of 'q', the ring 'qid' of 'vid', a queue of the port
  * 'name' whose netdev_get_change_seq() is 'seq', the vhost library has dropped
- * since the last call.  If 'seq' has changed, that is not known, and 0: there
+ * since the last call.  If 'seq' has changed, that isn't known, and 0: there
  * may be another guest, or another driver in the same one.
  *
  * The library advances its index over the packets that it drops, too, of which
  * there is at most one in a poll: the last.  These don't fit in a buffer, or
  * aren't packets at all.  The index isn't advanced over a packet for which
- * there is no mbuf, nor over a RARP packet that the library makes itself. */
+ * there is no mbuf, nor for a RARP packet that the library makes itself. */
 int
 jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid, uint64_t seq,
                     const char *name)
 {
-    struct jumbo_memory_thread *thread = &RTE_PER_LCORE(jumbo_memory_thread);
     struct jumbo_rx_vhost old = *q;
     uint64_t features;
     uint16_t used;
     int n;
-
-    /* Each queue has its turn, however many of them the thread polls. */
-    if (thread->n_polls >= VHOST_INTERVAL) {
-        thread->n_polls = random_range(VHOST_INTERVAL / 2);
-    }
 
     *q = (struct jumbo_rx_vhost) { .interval = VHOST_INTERVAL };
     if (rte_vhost_get_negotiated_features(vid, &features)
@@ -104,11 +97,12 @@ jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid, uint64_t seq,
         /* Entries are descriptors, and a packet may have several, so drops
          * show only in polls that got nothing, looked at one by one. */
         n = q->next != old.next && !old.n_rx;
-        q->interval = q->next != old.next ? 0 : MIN(old.interval + 1,
+        q->interval = q->next != old.next ? 1 : MIN(old.interval + 1,
                                                     VHOST_INTERVAL);
     } else {
         n = (int16_t) (q->next - old.next - old.n_rx);
     }
+    q->n_left = q->interval - 1;
 
     if (old.seq != q->seq || n <= 0) {
         return 0;

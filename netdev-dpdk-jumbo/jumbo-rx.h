@@ -37,21 +37,22 @@ struct jumbo_rx_vhost {
     uint64_t seq;               /* netdev_get_change_seq() at the last look. */
     uint16_t next;              /* Entry that the library was to read next. */
     uint16_t n_rx;              /* Packets that it returned since then. */
-    uint16_t interval;          /* Polls of the thread until the next look. */
+    uint16_t interval;          /* Polls from that look to the next. */
+    int16_t n_left;             /* Of these. */
 };
 
 /* To be called after each poll of 'q', which returned 'nb_rx' packets.
- * Returns true if jumbo_rx_vhost_look() is to be called.  That isn't so after
- * each poll, since it costs an idle queue a third of its time.  The thread
- * counts polls, rather than the queue, so that a pool without mbufs can have
- * it look at once, and nothing else is to be checked here. */
+ * Returns true if jumbo_rx_vhost_look() is to be called, and
+ * jumbo_memory_has_failed().  That isn't so after each poll, since it costs an
+ * idle queue a third of its time. */
 static inline bool
 jumbo_rx_vhost_is_due(struct jumbo_rx_vhost *q, uint16_t nb_rx)
 {
     if (nb_rx) {
         q->n_rx += nb_rx;
     }
-    return ++RTE_PER_LCORE(jumbo_memory_thread).n_polls >= q->interval;
+    return (--q->n_left < 0
+            || (!nb_rx && RTE_PER_LCORE(jumbo_memory_failed)));
 }
 
 int jumbo_rx_vhost_look(struct jumbo_rx_vhost *, int vid, int qid,
