@@ -69,10 +69,10 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
     return n_rx - dp_packet_batch_size(batch);
 }
 
-/* Returns how many packets of 'q', the ring 'qid' of 'vid', a queue of the port
- * 'name' whose netdev_get_change_seq() is 'seq', the vhost library has dropped
- * since the last call.  If 'seq' has changed, that isn't known, and 0: there
- * may be another guest, or another driver in the same one.
+/* Returns how many packets of 'q' the vhost library has dropped since the last
+ * call.  'q' is the ring 'qid' of 'vid', a queue of the port 'name' whose
+ * netdev_get_change_seq() is 'seq'.  If 'seq' has changed, the number isn't
+ * known, and 0: there may be another guest, or another driver in it.
  *
  * The library advances its index over the packets that it drops, too, of which
  * there is at most one in a poll: the last.  These don't fit in a buffer, or
