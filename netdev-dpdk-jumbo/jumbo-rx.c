@@ -32,7 +32,7 @@ VLOG_DEFINE_THIS_MODULE(jumbo_rx);
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
 /* Polls of a vhost queue before its ring is looked at again. */
-#define VHOST_INTERVAL 1024
+#define VHOST_INTERVAL 256
 
 /* Deletes the packets of 'batch', received by the port 'name', that are longer
  * than 'max_len' or don't fit in one buffer, and returns their number.  If
@@ -77,13 +77,15 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
  * The library advances its index over the packets that it drops, too, of which
  * there is at most one in a poll: the last.  These don't fit in a buffer, or
  * aren't packets at all.  The index isn't advanced over a packet for which
- * there is no mbuf, nor for a RARP packet that the library makes itself. */
+ * there is no mbuf, nor for a RARP packet that the library makes itself, which
+ * hides one that it drops. */
 int
 jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid, uint64_t seq,
                     const char *name)
 {
     struct jumbo_rx_vhost old = *q;
     uint64_t features;
+    int n_polls = old.interval - 1 - old.n_left;
     uint16_t used;
     int n;
 
@@ -104,7 +106,7 @@ jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid, uint64_t seq,
     }
     q->n_left = q->interval - 1;
 
-    if (old.seq != q->seq || n <= 0) {
+    if (old.seq != q->seq || n <= 0 || n > n_polls) {
         return 0;
     }
     VLOG_WARN_RL(&rl, "%s: dropped %d packets that exceed a buffer", name, n);

@@ -38,13 +38,13 @@ struct jumbo_rx_vhost {
     uint16_t next;              /* Entry that the library was to read next. */
     uint16_t n_rx;              /* Packets that it returned since then. */
     uint16_t interval;          /* Polls from that look to the next. */
-    int16_t n_left;             /* Of these. */
+    int16_t n_left;             /* Of these, still to come before it. */
 };
 
 /* To be called after each poll of 'q', which returned 'nb_rx' packets.
- * Returns true if jumbo_rx_vhost_look() is to be called, and
- * jumbo_memory_has_failed().  That isn't so after each poll, since it costs an
- * idle queue a third of its time. */
+ * Returns true if jumbo_rx_vhost_look() is to be called, and, if there were
+ * none, jumbo_memory_has_failed().  That isn't so after each poll, since it
+ * costs an idle queue a third of its time. */
 static inline bool
 jumbo_rx_vhost_is_due(struct jumbo_rx_vhost *q, uint16_t nb_rx)
 {
