@@ -58,9 +58,9 @@ uint32_t jumbo_memory_lowest(struct rte_mempool *);
 uint64_t jumbo_memory_n_failed(const struct rte_mempool *);
 
 /* The last pool that had no mbuf for this thread since it last called
- * jumbo_memory_has_failed(), for any pool, or NULL.  The TLS model
- * saves a function call at each poll of an idle vhost queue, if this is in a
- * shared library. */
+ * jumbo_memory_has_failed(), for any pool, or NULL.  The TLS model saves a
+ * function call at each poll of an idle vhost queue, if this is in a shared
+ * library. */
 RTE_DECLARE_PER_LCORE(const struct rte_mempool *, jumbo_memory_failed)
     __attribute__((tls_model("initial-exec")));
 

@@ -44,7 +44,8 @@ struct jumbo_rx_vhost {
 /* To be called after each poll of 'q', which returned 'nb_rx' packets.
  * Returns true if jumbo_rx_vhost_look() is to be called, and, if there were
  * none, jumbo_memory_has_failed().  That isn't so after each poll, since it
- * costs an idle queue a third of its time. */
+ * costs an idle queue a third of its time; a poll that got nothing writes no
+ * more than 'n_left', for the same reason. */
 static inline bool
 jumbo_rx_vhost_is_due(struct jumbo_rx_vhost *q, uint16_t nb_rx)
 {
