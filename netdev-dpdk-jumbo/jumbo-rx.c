@@ -31,8 +31,9 @@ VLOG_DEFINE_THIS_MODULE(jumbo_rx);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
-/* Polls of a vhost queue before its ring is looked at again. */
-#define VHOST_INTERVAL 256
+/* Polls of a vhost queue with a packed ring that may come between two looks at
+ * it before it counts as idle. */
+#define PACKED_INTERVAL 256
 
 /* Deletes the packets of 'batch', received by the port 'name', that are longer
  * than 'max_len' or don't fit in one buffer, and returns their number.  If
@@ -72,41 +73,47 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
 /* Returns how many packets of 'q' the vhost library has dropped since the last
  * call.  'q' is the ring 'qid' of 'vid', a queue of the port 'name' whose
  * netdev_get_change_seq() is 'seq'.  If 'seq' has changed, the number isn't
- * known, and 0: there may be another guest, or another driver in it.
+ * known, and 0: there may be another guest, or another driver in it.  To be
+ * called before INT16_MAX polls have passed.
  *
  * The library advances its index over the packets that it drops, too, of which
  * there is at most one in a poll: the last.  These don't fit in a buffer, or
  * aren't packets at all.  The index isn't advanced over a packet for which
  * there is no mbuf, nor for a RARP packet that the library makes itself, which
- * hides one that it drops. */
+ * hides one that it drops.
+ *
+ * The index of a packed ring counts descriptors, of which a packet may have
+ * several, so that drops show only in polls that got nothing.  A packed ring
+ * is therefore looked at after each poll, and less and less often when it has
+ * become idle. */
 int
 jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid, uint64_t seq,
                     const char *name)
 {
     struct jumbo_rx_vhost old = *q;
     uint64_t features;
-    int n_polls = old.interval - 1 - old.n_left;
     uint16_t used;
     int n;
 
-    *q = (struct jumbo_rx_vhost) { .interval = VHOST_INTERVAL };
+    *q = (struct jumbo_rx_vhost) { .seq = seq };
     if (rte_vhost_get_negotiated_features(vid, &features)
         || rte_vhost_get_vring_base(vid, qid, &q->next, &used)) {
+        q->seq = 0;
         return 0;
     }
-    q->seq = seq;
     if (features & (1ULL << VIRTIO_F_RING_PACKED)) {
-        /* Entries are descriptors, and a packet may have several, so drops
-         * show only in polls that got nothing, looked at one by one. */
         n = q->next != old.next && !old.n_rx;
-        q->interval = q->next != old.next ? 1 : MIN(old.interval + 1,
-                                                    VHOST_INTERVAL);
+        if (q->next != old.next) {
+            q->interval = 1;
+        } else if (old.interval && old.interval < PACKED_INTERVAL) {
+            q->interval = old.interval + 1;
+        }
+        q->n_left = q->interval;
     } else {
         n = (int16_t) (q->next - old.next - old.n_rx);
     }
-    q->n_left = q->interval - 1;
 
-    if (old.seq != q->seq || n <= 0 || n > n_polls) {
+    if (old.seq != q->seq || n <= 0) {
         return 0;
     }
     VLOG_WARN_RL(&rl, "%s: dropped %d packets that exceed a buffer", name, n);
