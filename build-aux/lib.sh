@@ -154,3 +154,12 @@ hooks_id() {
     (cd "$top" && ls patches/series patches/*.patch \
         $(awk -v base="$1" '$1 == base || on && NF > 2 { on = 1; print "patches/" $1 "/hooks.diff" }' build-aux/bases) 2>/dev/null || :) | id_of
 }
+
+# guard TREE: has TREE, in which the hooks aren't, build with a DPDK older than
+# it needs, by compat.h, as the patched tree does.
+guard() {
+    if grep -q rte_vhost_driver_set_max_queue_num "$1/lib/netdev-dpdk.c"; then
+        cp "$top/netdev-dpdk-jumbo/compat.h" "$1/lib/"
+        sed -i '0,/^#include "netdev-provider.h"/s//#include "compat.h"\n&/' "$1/lib/netdev-dpdk.c"
+    fi
+}
