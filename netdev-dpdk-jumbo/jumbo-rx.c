@@ -71,10 +71,10 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
 }
 
 /* Returns how many packets of 'q' the vhost library has dropped since the last
- * call.  'q' is the ring 'qid' of 'vid', a queue of the port 'name' whose
- * netdev_get_change_seq() is 'seq'.  If 'seq' has changed, the number isn't
- * known, and 0: there may be another guest, or another driver in it.  To be
- * called before INT16_MAX polls have passed.
+ * call, now that its ring, 'packed' or not, is at 'next', the entry to be read
+ * next.  If 'seq', the port's netdev_get_change_seq(), has changed, the number
+ * isn't known, and 0: there may be another guest, or another driver in it.  To
+ * be called before INT16_MAX polls have passed.
  *
  * The library advances its index over the packets that it drops, too, of which
  * there is at most one in a poll: the last.  These don't fit in a buffer, or
@@ -87,35 +87,47 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
  * is therefore looked at after each poll, and less and less often when it has
  * become idle. */
 int
-jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid, uint64_t seq,
-                    const char *name)
+jumbo_rx_vhost_count(struct jumbo_rx_vhost *q, uint64_t seq, uint16_t next,
+                     bool packed)
 {
     struct jumbo_rx_vhost old = *q;
-    uint64_t features;
-    uint16_t used;
     int n;
 
-    *q = (struct jumbo_rx_vhost) { .seq = seq };
-    if (rte_vhost_get_negotiated_features(vid, &features)
-        || rte_vhost_get_vring_base(vid, qid, &q->next, &used)) {
-        q->seq = 0;
-        return 0;
-    }
-    if (features & (1ULL << VIRTIO_F_RING_PACKED)) {
-        n = q->next != old.next && !old.n_rx;
-        if (q->next != old.next) {
+    *q = (struct jumbo_rx_vhost) { .seq = seq, .next = next };
+    if (packed) {
+        n = next != old.next && !old.n_rx;
+        if (next != old.next) {
             q->interval = 1;
         } else if (old.interval && old.interval < PACKED_INTERVAL) {
             q->interval = old.interval + 1;
         }
         q->n_left = q->interval;
     } else {
-        n = (int16_t) (q->next - old.next - old.n_rx);
+        n = (int16_t) (next - old.next - old.n_rx);
     }
+    return old.seq == seq ? MAX(n, 0) : 0;
+}
 
-    if (old.seq != q->seq || n <= 0) {
+/* Does jumbo_rx_vhost_count(), and returns the same.  'q' is the ring 'qid' of
+ * 'vid', a queue of the port 'name'. */
+int
+jumbo_rx_vhost_look(struct jumbo_rx_vhost *q, int vid, int qid, uint64_t seq,
+                    const char *name)
+{
+    uint16_t next, used;
+    uint64_t features;
+    int n;
+
+    if (rte_vhost_get_negotiated_features(vid, &features)
+        || rte_vhost_get_vring_base(vid, qid, &next, &used)) {
+        memset(q, 0, sizeof *q);
         return 0;
     }
-    VLOG_WARN_RL(&rl, "%s: dropped %d packets that exceed a buffer", name, n);
+    n = jumbo_rx_vhost_count(q, seq, next,
+                             features & (1ULL << VIRTIO_F_RING_PACKED));
+    if (n) {
+        VLOG_WARN_RL(&rl, "%s: dropped %d packets that exceed a buffer",
+                     name, n);
+    }
     return n;
 }

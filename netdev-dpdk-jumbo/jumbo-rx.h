@@ -55,6 +55,8 @@ jumbo_rx_vhost_is_due(struct jumbo_rx_vhost *q, uint16_t nb_rx)
     return q->interval && !--q->n_left;
 }
 
+int jumbo_rx_vhost_count(struct jumbo_rx_vhost *, uint64_t seq, uint16_t next,
+                         bool packed);
 int jumbo_rx_vhost_look(struct jumbo_rx_vhost *, int vid, int qid,
                         uint64_t seq, const char *name);
 

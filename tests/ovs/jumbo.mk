@@ -13,6 +13,7 @@ TESTSUITE_AT += tests/jumbo-mtu.at
 TESTSUITE_AT += tests/jumbo-demand.at
 TESTSUITE_AT += tests/jumbo-layout.at
 TESTSUITE_AT += tests/jumbo-pool.at
+TESTSUITE_AT += tests/jumbo-rx.at
 TESTSUITE_AT += tests/jumbo-idl.at
 TESTSUITE_AT += tests/jumbo-error.at
 TESTSUITE_AT += tests/jumbo-vsctl.at
@@ -54,7 +55,9 @@ tests_ovstest_SOURCES += tests/test-jumbo-mtu.c
 tests_ovstest_SOURCES += tests/test-jumbo-turn.c
 
 if DPDK_NETDEV
+tests_ovstest_SOURCES += tests/test-jumbo-dpdk.h
 tests_ovstest_SOURCES += tests/test-jumbo-pool.c
+tests_ovstest_SOURCES += tests/test-jumbo-rx.c
 endif
 
 include tests/jumbo-inject.mk

@@ -39,7 +39,6 @@
 #include "netdev-dpdk-jumbo/jumbo-demand.h"
 #include "netdev-dpdk-jumbo/jumbo-frame.h"
 #include "netdev-dpdk-jumbo/jumbo-memory.h"
-#include "netdev-dpdk-jumbo/jumbo-rx.h"
 #include "netdev-provider.h"
 #include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
@@ -48,6 +47,7 @@
 #include "ovstest.h"
 #include "random.h"
 #include "seq.h"
+#include "test-jumbo-dpdk.h"
 #include "util.h"
 
 /* DPDK's allocations for mempools pass through here, so that they can be made
@@ -132,35 +132,11 @@ restart_requested(void)
     return netdev.last_reconfigure_seq != last;
 }
 
-/* Starts DPDK with 'mb' MB of ordinary memory, and nothing else. */
+/* The same for all tests. */
 static void
 start_dpdk(int mb)
 {
-    char *argv[] = {
-        CONST_CAST(char *, program_name), "--no-huge", "--legacy-mem",
-        "--no-shconf", "--no-pci", "--no-telemetry", "--log-level=*:error",
-        "--lcores", NULL, "-m", xasprintf("%d", mb),
-        xasprintf("--file-prefix=jumbo-%ld", (long) getpid()), NULL
-    };
-    cpu_set_t cpus;
-    int cpu = 0;
-
-    /* DPDK pins the thread that starts it to a CPU. */
-    ovs_assert(!pthread_getaffinity_np(pthread_self(), sizeof cpus, &cpus));
-    while (!CPU_ISSET(cpu, &cpus)) {
-        cpu++;
-    }
-    argv[8] = xasprintf("0@%d", cpu);
-    ovs_assert(rte_eal_init(ARRAY_SIZE(argv) - 1, argv) >= 0);
-    ovs_assert(!pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus));
-    ovs_assert(rte_mp_disable());
-
-    /* As in Open vSwitch's main thread. */
-    RTE_PER_LCORE(_lcore_id) = LCORE_ID_ANY;
-
-    /* Everything below a warning is for logs. */
-    vlog_set_levels(NULL, VLF_CONSOLE, VLL_WARN);
-
+    test_start_dpdk(mb);
     netdev.reconfigure_seq = seq_create();
     restart_requested();
 }
@@ -1571,56 +1547,6 @@ test_headroom(struct ovs_cmdl_context *ctx)
     }
 }
 
-/* "segments". */
-
-/* Receives 'len' bytes, the first 'first' of them in an mbuf of 'mp' and the
- * rest in another one, by a port that accepts 9022, and returns whether they
- * arrive unchanged in one mbuf. */
-static bool
-receive_segments(struct rte_mempool *mp, int first, int len)
-{
-    struct rte_mbuf *head = rte_pktmbuf_alloc(mp);
-    struct rte_mbuf *tail = rte_pktmbuf_alloc(mp);
-    uint8_t *data = (uint8_t *) rte_pktmbuf_append(head, first);
-    uint8_t *rest = (uint8_t *) rte_pktmbuf_append(tail, len - first);
-    struct dp_packet_batch batch;
-    struct dp_packet *packet;
-    bool arrives;
-
-    for (int i = 0; i < len; i++) {
-        *(i < first ? data + i : rest + i - first) = i % 251;
-    }
-    ovs_assert(!rte_pktmbuf_chain(head, tail));
-    dp_packet_batch_init_packet(&batch, (struct dp_packet *) head);
-
-    arrives = !jumbo_rx_drop_oversized(&batch, 9022, "p0");
-    ovs_assert(dp_packet_batch_size(&batch) == arrives);
-    DP_PACKET_BATCH_FOR_EACH (i, packet, &batch) {
-        ovs_assert(packet->mbuf.nb_segs == 1);
-        ovs_assert(dp_packet_size(packet) == len);
-        for (int j = 0; j < len; j++) {
-            ovs_assert(((uint8_t *) dp_packet_data(packet))[j] == j % 251);
-        }
-    }
-    dp_packet_delete_batch(&batch, true);
-    return arrives;
-}
-
-static void
-test_segments(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
-    struct jumbo_port port = { .netdev = NULL };
-    struct rte_mempool *mp;
-
-    start_dpdk(64);
-    mp = prepare_and_commit(&port, needs_of(10240, 1, 64, 64));
-    ovs_assert(receive_segments(mp, 8192, 9014));
-    ovs_assert(receive_segments(mp, 1, 9022));
-    ovs_assert(!receive_segments(mp, 8192, 9023));
-    ovs_assert(!receive_segments(mp, 10240, 15014));
-    ovs_assert(in_ring(mp) == mp->populated_size);
-}
-
 /* "stall". */
 
 #define STALL_MBUFS 100000
@@ -1868,7 +1794,6 @@ static const struct ovs_cmdl_command commands[] = {
     {"ops", NULL, 0, 0, test_ops, OVS_RO},
     {"fault", NULL, 0, 0, test_fault, OVS_RO},
     {"headroom", NULL, 1, INT_MAX, test_headroom, OVS_RO},
-    {"segments", NULL, 0, 0, test_segments, OVS_RO},
     {"stall", NULL, 0, 0, test_stall, OVS_RO},
     {NULL, NULL, 0, 0, NULL, OVS_RO},
 };
