@@ -505,9 +505,11 @@ pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
 }
 
 /* Reports, in the log and in the ports' status, what the pool for 'wanted',
- * which assumes that there is enough memory, has and is missing. */
+ * which assumes that there is enough memory, has and is missing.  'now' is the
+ * same with the memory that there is, or NULL. */
 static void
-tell_size(const struct jumbo_layout_pool *wanted)
+tell_size(const struct jumbo_layout_pool *wanted,
+          const struct jumbo_layout_pool *now)
     OVS_REQUIRES(mutex)
 {
     struct jumbo_pool *pool = find_pool(wanted);
@@ -520,9 +522,12 @@ tell_size(const struct jumbo_layout_pool *wanted)
     }
     if (n_missing && !pool->n_missing) {
         VLOG_WARN("Mempool \"%s\" has %"PRIu64" of the %"PRIu64" mbufs that "
-                  "it should have, for lack of memory on NUMA node %d; it "
-                  "gets the others, %.1f MB, when there is more",
+                  "it should have, %s memory on NUMA node %d; it gets the "
+                  "others, %.1f MB, when there is more",
                   pool->mp->name, mbufs_of(pool), wanted->target,
+                  now && !missing_mbufs(pool, now)
+                  ? "the most that Open vSwitch's own formulas allow with the"
+                  : "for lack of",
                   jumbo_memory_node(wanted->key.numa_id),
                   size_of(wanted, n_missing) / 1e6);
     } else if (!n_missing && pool->n_missing) {
@@ -744,7 +749,8 @@ grow(void)
         shrink_one(&now.pools[i], &all_guests, NULL);
     }
     for (size_t i = 0; i < complete.n; i++) {
-        tell_size(&complete.pools[i]);
+        tell_size(&complete.pools[i],
+                  jumbo_layout_find(now.pools, now.n, &complete.pools[i].key));
     }
     layout_destroy(&now);
     layout_destroy(&complete);
