@@ -521,15 +521,18 @@ tell_size(const struct jumbo_layout_pool *wanted,
         return;
     }
     if (n_missing && !pool->n_missing) {
+        int node = jumbo_memory_node(wanted->key.numa_id);
+        size_t size = size_of(wanted, n_missing);
+
         VLOG_WARN("Mempool \"%s\" has %"PRIu64" of the %"PRIu64" mbufs that "
                   "it should have, %s memory on NUMA node %d; it gets the "
                   "others, %.1f MB, when there is more",
                   pool->mp->name, mbufs_of(pool), wanted->target,
                   now && !missing_mbufs(pool, now)
+                  && jumbo_memory_free(node) >= size + JUMBO_KEPT_MEMORY
                   ? "the most that Open vSwitch's own formulas allow with the"
                   : "for lack of",
-                  jumbo_memory_node(wanted->key.numa_id),
-                  size_of(wanted, n_missing) / 1e6);
+                  node, size / 1e6);
     } else if (!n_missing && pool->n_missing) {
         VLOG_INFO("Mempool \"%s\" has all its mbufs", pool->mp->name);
     }
