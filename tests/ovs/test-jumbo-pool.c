@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <rte_cycles.h>
-#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_malloc.h>
@@ -40,7 +39,6 @@
 #include "netdev-dpdk-jumbo/jumbo-frame.h"
 #include "netdev-dpdk-jumbo/jumbo-memory.h"
 #include "netdev-provider.h"
-#include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
@@ -132,7 +130,7 @@ restart_requested(void)
     return netdev.last_reconfigure_seq != last;
 }
 
-/* The same for all tests. */
+/* Starts DPDK with 'mb' MB of memory, and the netdev of all ports. */
 static void
 start_dpdk(int mb)
 {
