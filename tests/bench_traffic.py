@@ -399,9 +399,12 @@ def pmd_seconds(pid):
     """Returns how long the kernel has let the switch's PMD threads run."""
     ran = []
     for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/comm") as name:
-            if not name.read().startswith("pmd-c"):
-                continue
+        try:
+            with open(f"/proc/{pid}/task/{task}/comm") as name:
+                if not name.read().startswith("pmd-c"):
+                    continue
+        except (FileNotFoundError, ProcessLookupError):
+            continue                   # Another thread, which has ended.
         try:
             with open(f"/proc/{pid}/task/{task}/schedstat") as stat:
                 ran.append(int(stat.read().split()[0]) / 1e9)
