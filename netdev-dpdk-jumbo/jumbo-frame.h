@@ -65,11 +65,11 @@
 /* The possible buffer sizes.  Each has a mempool of its own, which must be
  * able to fill the transmit rings of all ports, so a few sizes take less
  * memory than buffers that fit every MTU closely.  The first ones are for the
- * usual MTUs: 1500 with room for a tunnel's headers, 3000 to 4000, 9000 to
+ * usual MTUs: 1500 with room for a tunnel's headers, 3000 to 4000, 9000, and
  * 9710.  None is smaller, since drivers refuse smaller buffers: net_vmxnet3
  * below 1646 bytes, net_af_packet below 2016. */
 static const int jumbo_buffer_sizes[] = {
-    2048, 4096, 10240, 16384, 32768, JUMBO_MAX_BUFFER
+    2048, 4096, 9216, 10240, 16384, 32768, JUMBO_MAX_BUFFER
 };
 
 /* Length, without CRC, of the longest packet that a port of MTU 'mtu' passes:

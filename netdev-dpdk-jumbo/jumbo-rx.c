@@ -41,7 +41,7 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
  * segmented may have any length.
  *
  * A driver may use only part of a buffer, and the next one for the rest of the
- * packet: net_e1000_em fills 8192 bytes of 10240 (em_rctl_bsize()).  The rest
+ * packet: net_e1000_em fills 8192 bytes of 9216 (em_rctl_bsize()).  The rest
  * is then moved into what is left of the first buffer. */
 int
 jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,

@@ -73,12 +73,12 @@ test_segments(struct ovs_cmdl_context *ctx OVS_UNUSED)
                                  ROUND_UP(sizeof(struct dp_packet)
                                           - sizeof(struct rte_mbuf),
                                           RTE_MBUF_PRIV_ALIGN),
-                                 10240 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+                                 9216 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
     ovs_assert(mp);
     ovs_assert(receive_segments(mp, 8192, 9014));
     ovs_assert(receive_segments(mp, 1, 9022));
     ovs_assert(!receive_segments(mp, 8192, 9023));
-    ovs_assert(!receive_segments(mp, 10240, 15014));
+    ovs_assert(!receive_segments(mp, 9216, 15014));
     ovs_assert(rte_mempool_full(mp));
 }
 
