@@ -310,17 +310,19 @@ missing_memory(const struct layout *layout, int memory_node)
 }
 
 /* Returns true if a port or pool needs more memory of 'memory_node' than there
- * is, with 'free_' bytes free. */
+ * is, with 'free_' bytes free.  What a pool is missing doesn't mean that: it
+ * may be about to grow, or not be allowed to. */
 static bool
-memory_is_short(int memory_node, size_t free_)
+memory_is_short(const struct layout *all_guests, int memory_node, size_t free_)
     OVS_REQUIRES(mutex)
 {
     struct layout complete = layout_create(LAYOUT_COMPLETE, NULL);
-    bool is_short = missing_memory(&complete, memory_node)
-                    || refused[memory_node] > free_;
+    size_t missing = missing_memory(&complete, memory_node);
+    size_t kept = reserved_memory(all_guests, memory_node, NULL)
+                  + JUMBO_KEPT_MEMORY;
 
     layout_destroy(&complete);
-    return is_short;
+    return (missing && missing + kept > free_) || refused[memory_node] > free_;
 }
 
 /* Pools. */
@@ -720,7 +722,7 @@ shrink_one(const struct jumbo_layout_pool *wanted,
         return;
     }
     free_ = jumbo_memory_free(node);
-    if (pool->tried == free_ || !memory_is_short(node, free_)) {
+    if (pool->tried == free_ || !memory_is_short(all_guests, node, free_)) {
         return;
     }
     smaller = smaller_pool(wanted, pool);
