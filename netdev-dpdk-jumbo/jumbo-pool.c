@@ -83,7 +83,8 @@ static bool frags_count OVS_GUARDED_BY(mutex); /* They are in the demand. */
 static unsigned int flush_interval OVS_GUARDED_BY(mutex); /* In us. */
 static unsigned int headroom OVS_GUARDED_BY(mutex); /* In percent. */
 
-/* Bytes on each node that the last port refused there needed. */
+/* Bytes on each node with which the last port refused there might have been
+ * granted. */
 static size_t refused[RTE_MAX_NUMA_NODES] OVS_GUARDED_BY(mutex);
 
 /* Layout. */
@@ -309,20 +310,23 @@ missing_memory(const struct layout *layout, int memory_node)
     return size;
 }
 
-/* Returns true if a port or pool needs more memory of 'memory_node' than there
- * is, with 'free_' bytes free.  What a pool is missing doesn't mean that: it
- * may be about to grow, or not be allowed to. */
+/* Returns true if a port or a pool of 'now' needs more memory of 'memory_node'
+ * than it could get with 'free_' bytes free.  A pool that is missing mbufs, but
+ * hasn't tried to get them, may be about to grow. */
 static bool
-memory_is_short(const struct layout *all_guests, int memory_node, size_t free_)
+memory_is_short(const struct layout *now, int memory_node, size_t free_)
     OVS_REQUIRES(mutex)
 {
-    struct layout complete = layout_create(LAYOUT_COMPLETE, NULL);
-    size_t missing = missing_memory(&complete, memory_node);
-    size_t kept = reserved_memory(all_guests, memory_node, NULL)
-                  + JUMBO_KEPT_MEMORY;
+    for (size_t i = 0; i < now->n; i++) {
+        const struct jumbo_layout_pool *wanted = &now->pools[i];
+        const struct jumbo_pool *pool = find_pool(wanted);
 
-    layout_destroy(&complete);
-    return (missing && missing + kept > free_) || refused[memory_node] > free_;
+        if (jumbo_memory_node(wanted->key.numa_id) == memory_node
+            && pool && pool->tried >= free_ && missing_mbufs(pool, wanted)) {
+            return true;
+        }
+    }
+    return refused[memory_node] > free_;
 }
 
 /* Pools. */
@@ -555,7 +559,8 @@ shortage(int memory_node, size_t needed)
 {
     size_t free_ = jumbo_memory_free(memory_node);
 
-    refused[memory_node] = needed;
+    /* If it isn't for the sum, the memory is in too small pieces. */
+    refused[memory_node] = MAX(needed, free_ + 1);
     return xasprintf("%.1f MB of memory for mbufs are needed on NUMA node %d, "
                      "where %.1f MB are free%s", needed / 1e6, memory_node,
                      free_ / 1e6,
@@ -705,11 +710,12 @@ grow_one(const struct jumbo_layout_pool *wanted,
     return error;
 }
 
-/* Replaces the pool for 'wanted', if it is too large and memory is short, by a
- * smaller one, which gets the rest of its mbufs when the old one is freed.
- * Its ports get it while they run, except for 'stops', which may be NULL. */
+/* Replaces the pool for 'wanted', one of 'now', if it is too large and memory
+ * is short, by a smaller one, which gets the rest of its mbufs when the old
+ * one is freed.  Its ports get it while they run, except for 'stops', which
+ * may be NULL. */
 static void
-shrink_one(const struct jumbo_layout_pool *wanted,
+shrink_one(const struct jumbo_layout_pool *wanted, const struct layout *now,
            const struct layout *all_guests, const struct jumbo_port *stops)
     OVS_REQUIRES(mutex)
 {
@@ -722,7 +728,7 @@ shrink_one(const struct jumbo_layout_pool *wanted,
         return;
     }
     free_ = jumbo_memory_free(node);
-    if (pool->tried == free_ || !memory_is_short(all_guests, node, free_)) {
+    if (pool->tried == free_ || !memory_is_short(now, node, free_)) {
         return;
     }
     smaller = smaller_pool(wanted, pool);
@@ -751,7 +757,7 @@ grow(void)
         grow_one(&now.pools[i], &all_guests, NULL);
     }
     for (size_t i = 0; i < now.n; i++) {
-        shrink_one(&now.pools[i], &all_guests, NULL);
+        shrink_one(&now.pools[i], &now, &all_guests, NULL);
     }
     for (size_t i = 0; i < complete.n; i++) {
         tell_size(&complete.pools[i],
@@ -825,7 +831,7 @@ prepare_pool(struct jumbo_port *port, bool stops,
     wanted = find_wanted(&layout, &port->next, port);
     if (wanted && !port->next.away) {
         if (stops) {
-            shrink_one(wanted, &all_guests, port);
+            shrink_one(wanted, &layout, &all_guests, port);
         }
         found = find_pool(wanted);
         if (!found) {

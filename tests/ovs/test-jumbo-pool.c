@@ -1095,7 +1095,7 @@ wait_for_pools(size_t n)
 /* Pools that are too large for their ports give memory back when others lack
  * it, not before, and stop no port for that. */
 static void
-test_shrink(struct ovs_cmdl_context *ctx OVS_UNUSED)
+test_shrink(struct ovs_cmdl_context *ctx)
 {
     const struct jumbo_needs guest = needs_of(8192, 0, 0, 0);
     const struct jumbo_needs nic = needs_of(8192, 1, 4096, 1024);
@@ -1112,7 +1112,7 @@ test_shrink(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* Guests' ports get another pool while they run, as soon as memory is
      * short; it starts with as many mbufs as the old one ever lent at once. */
-    start_dpdk(80);
+    start_dpdk(atoi(ctx->argv[1]));
     more.rx_filled = 256;
     prepare_and_commit(&a, nic);
     old = prepare_and_commit(&v, guest);
@@ -1786,7 +1786,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"share", NULL, 0, 0, test_share, OVS_RO},
     {"limit", NULL, 0, 0, test_limit, OVS_RO},
     {"short", NULL, 0, 0, test_short, OVS_RO},
-    {"shrink", NULL, 0, 0, test_shrink, OVS_RO},
+    {"shrink", NULL, 1, 1, test_shrink, OVS_RO},
     {"lower", NULL, 0, 0, test_lower, OVS_RO},
     {"replace", NULL, 0, 0, test_replace, OVS_RO},
     {"ops", NULL, 0, 0, test_ops, OVS_RO},
