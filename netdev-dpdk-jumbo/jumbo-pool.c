@@ -311,8 +311,8 @@ missing_memory(const struct layout *layout, int memory_node)
 }
 
 /* Returns true if a port or a pool of 'now' needs more memory of 'memory_node'
- * than it could get with 'free_' bytes free.  A pool that is missing mbufs, but
- * hasn't tried to get them, may be about to grow. */
+ * than it could get with 'free_' bytes free.  A pool that is missing mbufs and
+ * hasn't tried to get them may be about to grow. */
 static bool
 memory_is_short(const struct layout *now, int memory_node, size_t free_)
     OVS_REQUIRES(mutex)
