@@ -535,7 +535,8 @@ class Flows(Part):
             file.writelines(
                 f"in_port=v0,ip,nw_dst={dotted(FIRST_DST + number)},"
                 f"actions=output:{out}\n" for number in range(flows))
-        switch.ofctl("add-flows", "br0", rules)
+        # All at once: one by one, each waits for an answer.
+        switch.ofctl("--bundle", "add-flows", "br0", rules)
 
     @staticmethod
     def _look(switch, unixctl, way, flows, slices):
