@@ -22,6 +22,8 @@ lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-turn.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-turn.h
 
 if DPDK_NETDEV
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-grow.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-grow.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-memory.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-memory.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-plan.c

@@ -28,27 +28,10 @@
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 #include <rte_ring.h>
-#include <sched.h>
 
 #include "dp-packet.h"
-#include "openvswitch/list.h"
 #include "ovs-atomic.h"
 #include "util.h"
-
-/* Memory is reserved in as few pieces as possible, down to pieces for this
- * number of mbufs. */
-#define MIN_CHUNK 64
-
-/* Mbufs that are put into a pool at a time, which takes some microseconds. */
-#define N_STAGED 4096
-
-/* Memory for mbufs that a pool doesn't have yet. */
-struct chunk {
-    struct ovs_list node;
-    char *memory;
-    size_t size;
-    uint32_t n;                 /* Mbufs. */
-};
 
 /* Sizes. */
 
@@ -61,14 +44,14 @@ mbuf_size(int buffer_size)
                     + buffer_size, RTE_CACHE_LINE_SIZE);
 }
 
-/* Returns the size of the pages whose ends no mbuf of 'mp' may cross, or 0 if
+/* Returns the bytes of the pages whose ends no mbuf of 'mp' may cross, or 0 if
  * there are none.  Where devices use virtual addresses, as they do without
  * hugepages, an mbuf is contiguous anyhow.  DPDK still respects 4 kB pages if
  * an mbuf is smaller, but a pool that 'grows_in_place' doesn't: with one mbuf
  * in each page, mbufs would take more memory, and all would have the same
  * places in the CPU's L1 cache. */
-static size_t
-page_size(struct rte_mempool *mp, bool grows_in_place)
+size_t
+jumbo_memory_page_size(struct rte_mempool *mp, bool grows_in_place)
 {
     size_t element = mp->header_size + mp->elt_size + mp->trailer_size;
     size_t page;
@@ -82,12 +65,12 @@ page_size(struct rte_mempool *mp, bool grows_in_place)
 /* Returns the bytes that 'n' mbufs of 'mp' take where none may cross the end
  * of a page of 'page' bytes, unless that is 0. */
 static size_t
-chunk_size(struct rte_mempool *mp, size_t page, uint32_t n, size_t *align)
+mbufs_size(struct rte_mempool *mp, size_t page, uint32_t n)
 {
-    size_t min_chunk;
+    size_t min_chunk, align;
 
-    return rte_mempool_op_calc_mem_size_default(
-        mp, n, page ? rte_bsf64(page) : 0, &min_chunk, align);
+    return n ? rte_mempool_op_calc_mem_size_default(
+                   mp, n, page ? rte_bsf64(page) : 0, &min_chunk, &align) : 0;
 }
 
 /* Returns a mempool on 'numa_id' that isn't really there, to calculate sizes
@@ -113,9 +96,8 @@ size_t
 jumbo_mbufs_size(int numa_id, int buffer_size, bool grows_in_place, uint64_t n)
 {
     struct rte_mempool mp = imaginary(numa_id, buffer_size);
-    size_t align;
 
-    return n ? chunk_size(&mp, page_size(&mp, grows_in_place), n, &align) : 0;
+    return mbufs_size(&mp, jumbo_memory_page_size(&mp, grows_in_place), n);
 }
 
 /* Like jumbo_mbufs_size(), but without DPDK running: in hugepages of 2 MB,
@@ -125,9 +107,8 @@ jumbo_mbufs_size_va(int numa_id, int buffer_size, bool grows_in_place,
                     uint64_t n)
 {
     struct rte_mempool mp = imaginary(numa_id, buffer_size);
-    size_t align;
 
-    return n ? chunk_size(&mp, grows_in_place ? 0 : 2 << 20, n, &align) : 0;
+    return mbufs_size(&mp, grows_in_place ? 0 : 2 << 20, n);
 }
 
 /* The same where devices use physical addresses. */
@@ -160,16 +141,39 @@ jumbo_memory_overhead(const struct rte_mempool *mp)
            + RTE_MEMPOOL_HEADER_SIZE(mp, mp->cache_size);
 }
 
+/* Returns the number of mbufs that are in the ring of 'mp', and then those in
+ * caches.  While a cache is being filled or flushed, some count twice, so that
+ * there may seem to be more than there are: rte_mempool_avail_count() hides
+ * that. */
+static unsigned int
+count_free(const struct rte_mempool *mp)
+{
+    unsigned int n = rte_mempool_get_ops(mp->ops_index)->get_count(mp);
+
+    for (int i = 0; mp->cache_size && i < RTE_MAX_LCORE; i++) {
+        n += mp->local_cache[i].len;
+    }
+    return n;
+}
+
 /* Returns the number of mbufs in 'mp' that are not in use.  Unlike
  * rte_mempool_avail_count(), this is right for a pool that may still grow. */
 unsigned int
 jumbo_memory_avail(const struct rte_mempool *mp)
 {
-    return MIN(rte_mempool_avail_count(mp), mp->populated_size);
+    return MIN(count_free(mp), mp->populated_size);
 }
 
-/* Mempool operations: those of the ring, except for populating, and for
- * keeping track of how a pool is used. */
+/* Returns true if all mbufs of 'mp' are back.  Nobody may take any from it, so
+ * that none moves from the ring to a cache. */
+bool
+jumbo_memory_is_full(const struct rte_mempool *mp)
+{
+    return count_free(mp) == mp->populated_size;
+}
+
+/* Mempool operations: those of the ring, except for keeping track of how a
+ * pool is used, and for how one that grows in place is populated. */
 
 #define RING_OPS_NAME "ring_mp_mc"
 #define OPS_NAME "ovs_jumbo"
@@ -183,12 +187,8 @@ struct use {
     bool grows_in_place;
 };
 
-/* DPDK's own function that adds an element to a mempool's list. */
-static rte_mempool_populate_obj_cb_t *add_element;
+static const struct jumbo_growth *growth; /* NULL if pools can't grow. */
 
-/* DPDK adds memory to a pool, and mbufs to its ring, in one step.  Here, if
- * the pool grows in place, it only adds the memory, which may fail and can be
- * undone.  chunk_populate() does the rest. */
 static int
 populate(struct rte_mempool *mp, unsigned int max, void *vaddr,
          rte_iova_t iova, size_t len, rte_mempool_populate_obj_cb_t *cb,
@@ -196,12 +196,9 @@ populate(struct rte_mempool *mp, unsigned int max, void *vaddr,
 {
     const struct use *use = mp->pool_config;
 
-    if (!use->grows_in_place) {
-        return rte_mempool_op_populate_default(mp, max, vaddr, iova, len, cb,
+    return (use->grows_in_place ? growth->populate
+            : rte_mempool_op_populate_default)(mp, max, vaddr, iova, len, cb,
                                                aux);
-    }
-    add_element = cb;
-    return len > 0;
 }
 
 RTE_DEFINE_PER_LCORE(const struct rte_mempool *, jumbo_memory_failed);
@@ -233,11 +230,11 @@ dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
     return error;
 }
 
-/* Returns true if pools can have these operations, without which they can't
- * grow in place: DPDK must have room for them in its table, and the machine
- * must not prefer others, such as those of mempools in hardware. */
-bool
-jumbo_memory_can_grow(void)
+/* Returns true if pools can have these operations: DPDK must have room for
+ * them in its table, and the machine must not prefer others, such as those of
+ * mempools in hardware. */
+static bool
+can_have_ops(void)
 {
     static bool registered;
     struct rte_mempool_ops ops;
@@ -255,6 +252,29 @@ jumbo_memory_can_grow(void)
         }
     }
     return registered && !strcmp(rte_mbuf_best_mempool_ops(), RING_OPS_NAME);
+}
+
+/* Has pools grow in place as 'growth_' does it, which must stay.  To be called
+ * before there is one. */
+void
+jumbo_memory_set_growth(const struct jumbo_growth *growth_)
+{
+    growth = growth_;
+}
+
+/* Returns true if pools can grow in place wherever they can have these
+ * operations. */
+bool
+jumbo_memory_has_growth(void)
+{
+    return growth != NULL;
+}
+
+/* Returns true if pools can grow in place.  DPDK must be running. */
+bool
+jumbo_memory_can_grow(void)
+{
+    return growth && can_have_ops();
 }
 
 /* Creating. */
@@ -320,7 +340,7 @@ jumbo_memory_create(const char *name, int numa_id, int buffer_size, uint32_t n)
 {
     struct rte_mempool *mp;
 
-    mp = (jumbo_memory_can_grow()
+    mp = (can_have_ops()
           ? create(name, numa_id, buffer_size, n, false)
           : rte_pktmbuf_pool_create(name, n, JUMBO_CACHE_SIZE,
                                     private_size(buffer_size),
@@ -340,6 +360,15 @@ jumbo_memory_create_empty(const char *name, int numa_id, int buffer_size,
                           uint32_t capacity)
 {
     return create(name, numa_id, buffer_size, capacity, true);
+}
+
+/* Gives 'mp', which jumbo_memory_create_empty() returned, up to 'n' more mbufs
+ * while it is used.  Returns how many it got, which is 0 if it can't get
+ * 'at_least'. */
+uint32_t
+jumbo_memory_add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
+{
+    return growth->add(mp, n, at_least);
 }
 
 /* Use. */
@@ -387,185 +416,6 @@ jumbo_memory_has_failed(const struct rte_mempool *mp)
 
     RTE_PER_LCORE(jumbo_memory_failed) = NULL;
     return has_failed;
-}
-
-/* Growing. */
-
-static void
-free_memory_of(struct rte_mempool_memhdr *memhdr OVS_UNUSED, void *memory)
-{
-    rte_free(memory);
-}
-
-/* Returns memory for 'n' more mbufs of 'mp', to which it was already added.
- * Returns NULL and sets rte_errno if that fails. */
-static struct chunk *
-chunk_reserve(struct rte_mempool *mp, uint32_t n)
-{
-    size_t align;
-    size_t size = chunk_size(mp, page_size(mp, true), n, &align);
-    /* Not a memzone: there are too few of these altogether. */
-    char *memory = rte_malloc_socket("ovs-mbufs", size, align, mp->socket_id);
-    struct chunk *chunk;
-    int error;
-
-    if (!memory) {
-        rte_errno = ENOMEM;
-        return NULL;
-    }
-
-    error = rte_mempool_populate_iova(mp, memory, rte_mem_virt2iova(memory),
-                                      size, free_memory_of, memory);
-    if (error < 0) {
-        rte_free(memory);
-        rte_errno = -error;
-        return NULL;
-    }
-
-    chunk = xmalloc(sizeof *chunk);
-    chunk->memory = memory;
-    chunk->size = size;
-    chunk->n = n;
-    return chunk;
-}
-
-/* Gives back the memory of 'chunk', in which there is no mbuf of 'mp'. */
-static void
-chunk_cancel(struct rte_mempool *mp, const struct chunk *chunk)
-{
-    struct rte_mempool_memhdr *memhdr;
-
-    STAILQ_FOREACH (memhdr, &mp->mem_list, next) {
-        if (memhdr->addr == chunk->memory) {
-            STAILQ_REMOVE(&mp->mem_list, memhdr, rte_mempool_memhdr, next);
-            mp->nb_mem_chunks--;
-            rte_free(memhdr);
-            break;
-        }
-    }
-    rte_free(chunk->memory);
-}
-
-/* Mbufs that are ready to be put into a pool. */
-struct stage {
-    void *mbufs[N_STAGED];
-    unsigned int n;
-    bool in_use;                /* Others use the pool. */
-};
-
-/* Puts the staged mbufs into the ring of 'mp'.  A thread that loses its CPU
- * meanwhile blocks all others that put mbufs there, so it yields right before,
- * and does this as seldom as it can. */
-static void
-flush(struct rte_mempool *mp, struct stage *stage)
-{
-    if (stage->n) {
-        if (stage->in_use) {
-            sched_yield();
-        }
-        rte_mempool_ops_enqueue_bulk(mp, stage->mbufs, stage->n);
-        stage->n = 0;
-    }
-}
-
-/* Makes up to 'n' mbufs of 'mp' in 'len' bytes at 'start', which devices find
- * at 'iova'.  Returns their number.  Like DPDK's own
- * rte_mempool_op_populate_helper(), but each mbuf is initialized before it
- * gets into the ring, since ports may be using the pool. */
-static uint32_t
-make_mbufs(struct rte_mempool *mp, char *start, rte_iova_t iova, size_t len,
-           uint32_t n, struct stage *stage)
-{
-    size_t element = mp->header_size + mp->elt_size + mp->trailer_size;
-    size_t page = page_size(mp, true);
-    size_t off = 0;
-    uint32_t i;
-
-    for (i = 0; i < n; i++) {
-        char *mbuf;
-
-        if (page >= element) {
-            char *end = RTE_PTR_ALIGN_FLOOR(start + off + element - 1, page);
-
-            /* An mbuf doesn't cross the end of a page. */
-            off = MAX(off, end - MIN(end, start));
-        }
-        if (off + element > len) {
-            break;
-        }
-        mbuf = start + off + mp->header_size;
-        add_element(mp, NULL, mbuf,
-                    iova == RTE_BAD_IOVA ? iova : iova + (mbuf - start));
-        rte_pktmbuf_init(mp, NULL, mbuf, 0);
-        dp_packet_init_dpdk(ALIGNED_CAST(struct dp_packet *, mbuf));
-        stage->mbufs[stage->n++] = mbuf;
-        if (stage->n == N_STAGED) {
-            flush(mp, stage);
-        }
-        off += element;
-    }
-    return i;
-}
-
-/* Fills the memory of 'chunk', which 'mp' already has, with mbufs, using
- * 'stage', which is empty. */
-static void
-chunk_populate(struct rte_mempool *mp, const struct chunk *chunk,
-               struct stage *stage)
-{
-    size_t page = rte_mem_virt2memseg_list(chunk->memory)->page_sz;
-    uint32_t n = 0;
-    size_t len;
-
-    for (size_t off = 0; off < chunk->size; off += len) {
-        char *start = chunk->memory + off;
-        rte_iova_t iova = rte_mem_virt2iova(start);
-
-        /* As many pages as are contiguous for devices. */
-        len = MIN(chunk->size - off,
-                  (char *) RTE_PTR_ALIGN_CEIL(start + 1, page) - start);
-        while (off + len < chunk->size
-               && rte_mem_virt2iova(start + len) == iova + len) {
-            len = MIN(len + page, chunk->size - off);
-        }
-        n += make_mbufs(mp, start, iova, len, chunk->n - n, stage);
-    }
-    flush(mp, stage);
-}
-
-/* Gives 'mp', which jumbo_memory_create_empty() returned, up to 'n' more mbufs
- * while it is used.  Returns how many it got, which is 0 if it can't get
- * 'at_least'. */
-uint32_t
-jumbo_memory_add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
-{
-    struct ovs_list chunks = OVS_LIST_INITIALIZER(&chunks);
-    uint32_t before = mp->populated_size;
-    struct stage stage = { .n = 0, .in_use = before > 0 };
-    uint32_t piece = n;
-    uint32_t reserved = 0;
-    struct chunk *chunk;
-
-    while (reserved < n) {
-        chunk = chunk_reserve(mp, MIN(n - reserved, piece));
-        if (chunk) {
-            ovs_list_push_back(&chunks, &chunk->node);
-            reserved += chunk->n;
-        } else if (rte_errno == ENOMEM && piece > MIN_CHUNK) {
-            piece = MAX(piece / 2, MIN_CHUNK);
-        } else {
-            break;
-        }
-    }
-    LIST_FOR_EACH_POP (chunk, node, &chunks) {
-        if (reserved >= at_least) {
-            chunk_populate(mp, chunk, &stage);
-        } else {
-            chunk_cancel(mp, chunk);
-        }
-        free(chunk);
-    }
-    return mp->populated_size - before;
 }
 
 /* Free memory. */

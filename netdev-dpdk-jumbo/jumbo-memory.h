@@ -29,16 +29,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_mempool.h>
 #include <rte_per_lcore.h>
 
 #include "jumbo-layout.h"
-
-struct rte_mempool;
 
 /* Mbufs that each lcore keeps for itself, so that it seldom needs the shared
  * ring.  The most that DPDK allows, as in Open vSwitch itself. */
 #define JUMBO_CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
 
+/* How pools get mbufs while ports use them (see jumbo-grow.h). */
+struct jumbo_growth {
+    /* The mempool operation of this name (DPDK's lib/mempool/rte_mempool.h)
+     * for a pool that grows in place. */
+    rte_mempool_populate_t populate;
+    uint32_t (*add)(struct rte_mempool *, uint32_t n, uint32_t at_least);
+};
+
+void jumbo_memory_set_growth(const struct jumbo_growth *);
+bool jumbo_memory_has_growth(void);
 bool jumbo_memory_can_grow(void);
 struct rte_mempool *jumbo_memory_create(const char *name, int numa_id,
                                         int buffer_size, uint32_t n);
@@ -50,9 +59,11 @@ uint32_t jumbo_memory_add(struct rte_mempool *, uint32_t n, uint32_t at_least);
 jumbo_mbufs_size_func jumbo_mbufs_size;
 jumbo_mbufs_size_func jumbo_mbufs_size_va;
 jumbo_mbufs_size_func jumbo_mbufs_size_pa;
+size_t jumbo_memory_page_size(struct rte_mempool *, bool grows_in_place);
 size_t jumbo_memory_size(const struct rte_mempool *);
 size_t jumbo_memory_overhead(const struct rte_mempool *);
 unsigned int jumbo_memory_avail(const struct rte_mempool *);
+bool jumbo_memory_is_full(const struct rte_mempool *);
 
 uint32_t jumbo_memory_lowest(struct rte_mempool *);
 uint64_t jumbo_memory_n_failed(const struct rte_mempool *);

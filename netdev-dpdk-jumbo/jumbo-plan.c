@@ -383,7 +383,7 @@ host_layout(const struct host *host, const size_t memory_sizes[],
     struct jumbo_layout_input in = {
         .ports = host->ports,
         .n_ports = host->n_ports,
-        .can_grow = true,
+        .can_grow = jumbo_memory_has_growth(),
         .demand = jumbo_pools_demand(
             host->n_threads, is_value(values, PLAN_TSO, "true"),
             get_number(values, PLAN_FLUSH_INTERVAL, 0),

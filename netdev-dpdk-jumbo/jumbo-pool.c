@@ -371,10 +371,7 @@ pool_destroy(struct jumbo_pool *pool)
     free(pool);
 }
 
-/* Frees the pools that nobody needs and whose mbufs are all back.  Nobody
- * takes mbufs from these, so none moves from the ring to a cache, which
- * rte_mempool_avail_count() counts after the ring.  But while a cache is being
- * flushed, its mbufs may count twice, so that there seem to be too many. */
+/* Frees the pools that nobody needs and whose mbufs are all back. */
 static void
 sweep(void)
     OVS_REQUIRES(mutex)
@@ -382,8 +379,7 @@ sweep(void)
     struct jumbo_pool *pool;
 
     LIST_FOR_EACH_SAFE (pool, node, &all_pools) {
-        if (!pool_is_needed(pool)
-            && rte_mempool_avail_count(pool->mp) == pool->mp->populated_size) {
+        if (!pool_is_needed(pool) && jumbo_memory_is_full(pool->mp)) {
             pool_destroy(pool);
         }
     }
@@ -1323,6 +1319,24 @@ jumbo_pools_free(struct jumbo_pools_info *info)
     }
     free(info->pools);
     free(info->nodes);
+}
+
+/* Writes to 'stream' what DPDK tells of 'mp' or, if that is NULL, of all
+ * mempools, while none of them grows. */
+void
+jumbo_pools_dump(FILE *stream, struct rte_mempool *mp)
+{
+    ovs_mutex_lock(&mutex);
+    if (mp) {
+        unsigned int avail = jumbo_memory_avail(mp);
+
+        rte_mempool_dump(stream, mp);
+        fprintf(stream, "    count: avail (%u), in use (%u)\n",
+                avail, mp->populated_size - avail);
+    } else {
+        rte_mempool_list_dump(stream);
+    }
+    ovs_mutex_unlock(&mutex);
 }
 
 /* Stores in '*needs' what the port 'name' has.  Returns false if there is

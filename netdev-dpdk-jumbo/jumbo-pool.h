@@ -38,6 +38,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "compiler.h"
 #include "jumbo-demand.h"
@@ -140,6 +141,7 @@ void jumbo_pools_run(void);
 void jumbo_pools_get(const struct jumbo_plan *, struct jumbo_pools_info *);
 void jumbo_pools_sort(struct jumbo_pools_info *);
 void jumbo_pools_free(struct jumbo_pools_info *);
+void jumbo_pools_dump(FILE *, struct rte_mempool *);
 struct jumbo_pool_info jumbo_pool_info(const struct jumbo_layout_pool *);
 bool jumbo_port_get_needs(const char *name, struct jumbo_needs *);
 unsigned int jumbo_n_threads(void);

@@ -13,6 +13,7 @@ TESTSUITE_AT += tests/jumbo-mtu.at
 TESTSUITE_AT += tests/jumbo-demand.at
 TESTSUITE_AT += tests/jumbo-layout.at
 TESTSUITE_AT += tests/jumbo-pool.at
+TESTSUITE_AT += tests/jumbo-grow.at
 TESTSUITE_AT += tests/jumbo-rx.at
 TESTSUITE_AT += tests/jumbo-idl.at
 TESTSUITE_AT += tests/jumbo-error.at
@@ -33,6 +34,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-limits.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-pool.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-plan.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-headroom.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-grow.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-keep.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-oversize.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-change.at
@@ -56,6 +58,7 @@ tests_ovstest_SOURCES += tests/test-jumbo-turn.c
 
 if DPDK_NETDEV
 tests_ovstest_SOURCES += tests/test-jumbo-dpdk.h
+tests_ovstest_SOURCES += tests/test-jumbo-grow.c
 tests_ovstest_SOURCES += tests/test-jumbo-pool.c
 tests_ovstest_SOURCES += tests/test-jumbo-rx.c
 endif

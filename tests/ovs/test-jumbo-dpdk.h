@@ -56,4 +56,8 @@ test_start_dpdk(int mb)
     vlog_set_levels(NULL, VLF_CONSOLE, VLL_WARN);
 }
 
+/* The tests of mempools, which grow in place only if jumbo_grow_init() was
+ * called. */
+void test_jumbo_pool_main(int argc, char *argv[]);
+
 #endif /* test-jumbo-dpdk.h */
