@@ -189,9 +189,13 @@ class Guests(Part):
                             build, MEMORY_MIB, other_config=SLEEP + config))
                         there[build] = switch, pair(lab, switch, bench.image,
                                                     **how)
-                    # In turn, so that other load affects both.
+                        # A guest gets its memory when it first uses it.
+                        self._measure(bench, build, *there[build],
+                                      *ways[0][1:])
+                    # In turn, so that other load affects all alike.
                     for (name, *way), build in itertools.product(
-                            ways, bench.order(number)):
+                            ways[::1 if number % 2 else -1],
+                            bench.order(number)):
                         rows.append({
                             "run": number, "build": build,
                             "case": f"{name}, MTU {way[0]}",
