@@ -243,7 +243,10 @@ add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
 void
 jumbo_grow_init(void)
 {
-    static const struct jumbo_growth growth = { populate, add };
+    static const struct jumbo_growth growth = {
+        .populate = populate,
+        .add = add,
+    };
 
     jumbo_memory_set_growth(&growth);
 }

@@ -161,11 +161,14 @@ count_free(const struct rte_mempool *mp)
 unsigned int
 jumbo_memory_avail(const struct rte_mempool *mp)
 {
-    return MIN(count_free(mp), mp->populated_size);
+    unsigned int n = count_free(mp);
+
+    return MIN(n, mp->populated_size);
 }
 
 /* Returns true if all mbufs of 'mp' are back.  Nobody may take any from it, so
- * that none moves from the ring to a cache. */
+ * that none moves from the ring to a cache.  While a cache is being flushed,
+ * this is wrong if just as many mbufs are still in use as count twice. */
 bool
 jumbo_memory_is_full(const struct rte_mempool *mp)
 {

@@ -401,7 +401,9 @@ static void
 check_lowest(struct jumbo_pool *pool)
     OVS_REQUIRES(mutex)
 {
-    pool->lowest = MIN(pool->lowest, jumbo_memory_lowest(pool->mp));
+    uint32_t lowest = jumbo_memory_lowest(pool->mp);
+
+    pool->lowest = MIN(pool->lowest, lowest);
     if (pool->lowest < JUMBO_BURST * n_threads && !pool->is_low) {
         pool->is_low = true;
         VLOG_WARN("Mempool \"%s\" had only %"PRIu32" of its %"PRIu64" mbufs "
@@ -1322,7 +1324,7 @@ jumbo_pools_free(struct jumbo_pools_info *info)
 }
 
 /* Writes to 'stream' what DPDK tells of 'mp' or, if that is NULL, of all
- * mempools, while none of them grows. */
+ * mempools, while none is made, freed or grows. */
 void
 jumbo_pools_dump(FILE *stream, struct rte_mempool *mp)
 {

@@ -1172,6 +1172,29 @@ test_shrink(struct ovs_cmdl_context *ctx)
                == JUMBO_OVS_MIN_MBUFS);
 }
 
+/* "lowest". */
+
+/* How few mbufs were free is known, though they are back when it is asked. */
+static void
+test_lowest(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const unsigned int taken[] = { 100, 50, 1000, 999 };
+    struct jumbo_port port = { .netdev = NULL };
+    unsigned int most = 0;
+    struct rte_mempool *mp;
+
+    start_dpdk(64);
+    mp = prepare_and_commit(&port, needs_of(128, 1, 1024, 1024));
+    for (int i = 0; i < ARRAY_SIZE(taken); i++) {
+        uint64_t lowest, n_failed;
+
+        put(mp, take(mp, taken[i]), taken[i]);
+        most = MAX(most, taken[i]);
+        ovs_assert(jumbo_port_get_use(&port, &lowest, &n_failed));
+        ovs_assert(lowest == mp->populated_size - most);
+    }
+}
+
 /* "lower". */
 
 /* A port whose MTU is lowered never fails for lack of memory. */
@@ -1339,10 +1362,10 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
 /* "add" and "ops". */
 
-/* Ports that are added one by one seldom restart, with pools of the operations
- * 'ops_name', whether or not the ports take mbufs while they run. */
+/* Ports that are added one by one, with pools of the operations 'ops_name'
+ * that can't grow, seldom restart. */
 static void
-add_ports(const char *ops_name, bool grows_in_place)
+add_ports(const char *ops_name)
 {
     struct jumbo_port ports[64];
     struct rte_mempool *mp = NULL;
@@ -1352,7 +1375,6 @@ add_ports(const char *ops_name, bool grows_in_place)
     for (int i = 0; i < ARRAY_SIZE(ports); i++) {
         struct jumbo_needs needs = needs_of(128, 1, 128, 128);
 
-        needs.grows_in_place = grows_in_place;
         needs.ovs_mbufs = JUMBO_OVS_MAX_MBUFS;
         mp = prepare_and_commit(&ports[i], needs);
         ovs_assert(has_ops(mp, ops_name));
@@ -1374,7 +1396,7 @@ static void
 test_add(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     start_dpdk(400);
-    add_ports("ovs_jumbo", false);
+    add_ports("ovs_jumbo");
 }
 
 /* Without room in DPDK's table of mempool operations, pools are ordinary ones,
@@ -1390,7 +1412,7 @@ test_ops(struct ovs_cmdl_context *ctx OVS_UNUSED)
         snprintf(ops.name, sizeof ops.name, "dummy%"PRIu32,
                  rte_mempool_ops_table.num_ops);
     } while (rte_mempool_register_ops(&ops) >= 0);
-    add_ports("ring_mp_mc", true);
+    add_ports("ring_mp_mc");
 }
 
 /* "fault". */
@@ -1538,6 +1560,8 @@ test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
         check_faults(functions[i], true, false);
         ovs_assert(check_faults(functions[i], true, true) > 1);
     }
+    check_faults(fault_new_pool, false, false);
+    ovs_assert(check_faults(fault_new_pool, false, true) > 1);
 
     /* 'fault_frags' needs more than there is room for. */
     check_faults(fault_frags, false, false);
@@ -1803,6 +1827,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"limit", NULL, 0, 0, test_limit, OVS_RO},
     {"short", NULL, 0, 0, test_short, OVS_RO},
     {"shrink", NULL, 1, 1, test_shrink, OVS_RO},
+    {"lowest", NULL, 0, 0, test_lowest, OVS_RO},
     {"lower", NULL, 0, 0, test_lower, OVS_RO},
     {"add", NULL, 0, 0, test_add, OVS_RO},
     {"replace", NULL, 0, 0, test_replace, OVS_RO},
