@@ -72,10 +72,9 @@ free_memory_of(struct rte_mempool_memhdr *memhdr OVS_UNUSED, void *memory)
 static struct chunk *
 chunk_reserve(struct rte_mempool *mp, uint32_t n)
 {
-    size_t page = jumbo_memory_page_size(mp, true);
-    size_t min_chunk, align;
-    size_t size = rte_mempool_op_calc_mem_size_default(
-        mp, n, page ? rte_bsf64(page) : 0, &min_chunk, &align);
+    size_t align;
+    size_t size = jumbo_memory_chunk_size(
+        mp, jumbo_memory_page_size(mp, true), n, &align);
     /* Not a memzone: there are too few of these altogether. */
     char *memory = rte_malloc_socket("ovs-mbufs", size, align, mp->socket_id);
     struct chunk *chunk;

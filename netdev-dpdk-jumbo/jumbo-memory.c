@@ -63,14 +63,16 @@ jumbo_memory_page_size(struct rte_mempool *mp, bool grows_in_place)
 }
 
 /* Returns the bytes that 'n' mbufs of 'mp' take where none may cross the end
- * of a page of 'page' bytes, unless that is 0. */
-static size_t
-mbufs_size(struct rte_mempool *mp, size_t page, uint32_t n)
+ * of a page of 'page' bytes, unless that is 0, and stores in '*align' how that
+ * memory must be aligned. */
+size_t
+jumbo_memory_chunk_size(struct rte_mempool *mp, size_t page, uint32_t n,
+                        size_t *align)
 {
-    size_t min_chunk, align;
+    size_t min_chunk;
 
-    return n ? rte_mempool_op_calc_mem_size_default(
-                   mp, n, page ? rte_bsf64(page) : 0, &min_chunk, &align) : 0;
+    return rte_mempool_op_calc_mem_size_default(
+        mp, n, page ? rte_bsf64(page) : 0, &min_chunk, align);
 }
 
 /* Returns a mempool on 'numa_id' that isn't really there, to calculate sizes
@@ -96,8 +98,11 @@ size_t
 jumbo_mbufs_size(int numa_id, int buffer_size, bool grows_in_place, uint64_t n)
 {
     struct rte_mempool mp = imaginary(numa_id, buffer_size);
+    size_t align;
 
-    return mbufs_size(&mp, jumbo_memory_page_size(&mp, grows_in_place), n);
+    return n ? jumbo_memory_chunk_size(
+                   &mp, jumbo_memory_page_size(&mp, grows_in_place), n, &align)
+             : 0;
 }
 
 /* Like jumbo_mbufs_size(), but without DPDK running: in hugepages of 2 MB,
@@ -107,8 +112,10 @@ jumbo_mbufs_size_va(int numa_id, int buffer_size, bool grows_in_place,
                     uint64_t n)
 {
     struct rte_mempool mp = imaginary(numa_id, buffer_size);
+    size_t align;
 
-    return mbufs_size(&mp, grows_in_place ? 0 : 2 << 20, n);
+    return n ? jumbo_memory_chunk_size(&mp, grows_in_place ? 0 : 2 << 20, n,
+                                       &align) : 0;
 }
 
 /* The same where devices use physical addresses. */

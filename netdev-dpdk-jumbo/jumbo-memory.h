@@ -60,6 +60,8 @@ jumbo_mbufs_size_func jumbo_mbufs_size;
 jumbo_mbufs_size_func jumbo_mbufs_size_va;
 jumbo_mbufs_size_func jumbo_mbufs_size_pa;
 size_t jumbo_memory_page_size(struct rte_mempool *, bool grows_in_place);
+size_t jumbo_memory_chunk_size(struct rte_mempool *, size_t page, uint32_t n,
+                               size_t *align);
 size_t jumbo_memory_size(const struct rte_mempool *);
 size_t jumbo_memory_overhead(const struct rte_mempool *);
 unsigned int jumbo_memory_avail(const struct rte_mempool *);

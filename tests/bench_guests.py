@@ -194,8 +194,7 @@ class Guests(Part):
                                       *ways[0][1:])
                     # In turn, so that other load affects all alike.
                     for (name, *way), build in itertools.product(
-                            ways[::1 if number % 2 else -1],
-                            bench.order(number)):
+                            bench.order(number, ways), bench.order(number)):
                         rows.append({
                             "run": number, "build": build,
                             "case": f"{name}, MTU {way[0]}",

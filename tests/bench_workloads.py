@@ -198,9 +198,9 @@ class Workloads(Part):
                     for name, write in COPIES.values():
                         there[build][1].copy(switch, name, write)
                 # In turn, so that other load affects all alike.
-                mtus = self._mtus(bench)[::1 if number % 2 else -1]
-                for mtu, build in itertools.product(mtus,
-                                                    bench.order(number)):
+                for mtu, build in itertools.product(
+                        bench.order(number, self._mtus(bench)),
+                        bench.order(number)):
                     found = self._measure(*there[build], mtu, pings)
                     rows += [{"run": number, "build": build,
                               "case": f"{workload}, MTU {mtu}", **quantities}

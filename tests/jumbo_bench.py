@@ -278,10 +278,11 @@ class Bench:
                 raise
             switch.vswitchd.check()
 
-    def order(self, number):
-        """Returns the builds in the order for that run: each is first in turn.
+    def order(self, number, items=None):
+        """Returns the builds, or other items, in the order for that run: every
+        other one begins with the last.
         """
-        return self.builds[::1 if number % 2 else -1]
+        return (items or self.builds)[::1 if number % 2 else -1]
 
     def pairs(self):
         """Yields (run, build): first the one build, then the other.
