@@ -142,6 +142,7 @@ jumbo_pools_demand(unsigned int n_threads_, bool tso,
 /* What a layout assumes. */
 enum layout_kind {
     LAYOUT_NOW,                 /* The memory that there is. */
+    LAYOUT_NOW_ALL_GUESTS,      /* The same, and all guests there. */
     LAYOUT_COMPLETE,            /* Enough memory. */
     LAYOUT_ALL_GUESTS,          /* Enough memory, and all guests there. */
 };
@@ -152,6 +153,9 @@ static struct layout
 layout_create(enum layout_kind kind, const struct jumbo_plan *plan)
     OVS_REQUIRES(mutex)
 {
+    bool all_guests = (kind == LAYOUT_ALL_GUESTS
+                       || kind == LAYOUT_NOW_ALL_GUESTS);
+    bool complete = kind == LAYOUT_COMPLETE || kind == LAYOUT_ALL_GUESTS;
     unsigned int n_add = plan ? plan->n_add : 0;
     size_t memory_sizes[RTE_MAX_NUMA_NODES] = { 0 };
     struct layout layout = {
@@ -160,14 +164,14 @@ layout_create(enum layout_kind kind, const struct jumbo_plan *plan)
     };
     struct jumbo_layout_input in = {
         .ports = layout.ports,
-        .all_guests = kind == LAYOUT_ALL_GUESTS,
+        .all_guests = all_guests,
         .can_grow = jumbo_memory_can_grow(),
         .demand = jumbo_pools_demand(plan ? plan->n_threads : n_threads,
                                      userspace_tso_enabled(), flush_interval,
                                      frags_count ? max_frags : 0, headroom),
         .mbufs_size = jumbo_mbufs_size,
         .memory_node = jumbo_memory_node,
-        .memory_sizes = kind == LAYOUT_NOW ? memory_sizes : NULL,
+        .memory_sizes = complete ? NULL : memory_sizes,
     };
     const struct jumbo_port *port;
 
@@ -181,7 +185,7 @@ layout_create(enum layout_kind kind, const struct jumbo_plan *plan)
         p->id = p;
     }
     in.n_ports = layout.n_ports;
-    for (size_t i = 0; kind == LAYOUT_NOW && i < layout.n_ports; i++) {
+    for (size_t i = 0; !complete && i < layout.n_ports; i++) {
         const struct jumbo_needs *needs[] = { &layout.ports[i].now,
                                               &layout.ports[i].next };
 
@@ -308,6 +312,24 @@ missing_memory(const struct layout *layout, int memory_node)
         }
     }
     return size;
+}
+
+/* Returns true if pools on 'memory_node' are to have more mbufs by 'complete'
+ * than by 'now', a layout of the same ports for the memory that there is.
+ * Both have the same pools in the same order. */
+static bool
+is_limited(const struct layout *complete, const struct layout *now,
+           int memory_node)
+{
+    for (size_t i = 0; i < complete->n; i++) {
+        const struct jumbo_layout_pool *wanted = &complete->pools[i];
+
+        if (jumbo_memory_node(wanted->key.numa_id) == memory_node
+            && now->pools[i].target < wanted->target) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Returns true if a port or a pool of 'now' needs more memory of 'memory_node'
@@ -1262,14 +1284,16 @@ add_ports(struct jumbo_pool_info *info, const struct layout *layout,
 void
 jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
 {
-    struct layout all_guests, layout;
+    struct layout all_guests, all_guests_now, layout, now;
     struct jumbo_pool *pool;
     size_t max;
 
     ovs_mutex_lock(&mutex);
     sweep();
     all_guests = layout_create(LAYOUT_ALL_GUESTS, plan);
+    all_guests_now = layout_create(LAYOUT_NOW_ALL_GUESTS, plan);
     layout = layout_create(LAYOUT_COMPLETE, plan);
+    now = layout_create(LAYOUT_NOW, plan);
     max = layout.n + ovs_list_size(&all_pools);
     *info = (struct jumbo_pools_info) {
         .pools = xcalloc(max, sizeof *info->pools),
@@ -1301,6 +1325,8 @@ jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
             .node = node,
             .missing = missing_memory(&layout, node),
             .missing_all = missing_memory(&all_guests, node),
+            .limited = is_limited(&layout, &now, node),
+            .limited_all = is_limited(&all_guests, &all_guests_now, node),
         };
 
         if (m.missing || m.missing_all) {
@@ -1308,7 +1334,9 @@ jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
             info->nodes[info->n_nodes++] = m;
         }
     }
+    layout_destroy(&now);
     layout_destroy(&layout);
+    layout_destroy(&all_guests_now);
     layout_destroy(&all_guests);
     ovs_mutex_unlock(&mutex);
 }

@@ -99,6 +99,8 @@ struct jumbo_memory_info {
     size_t free;
     size_t missing;             /* For the pools that there are to be. */
     size_t missing_all;         /* The same when all guests are there. */
+    bool limited;               /* Open vSwitch's own formulas allow less than */
+    bool limited_all;           /* that with the memory that there is. */
 };
 
 struct jumbo_pools_info {

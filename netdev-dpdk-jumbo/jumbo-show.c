@@ -82,9 +82,11 @@ put_pool(struct ds *s, const struct jumbo_pool_info *info, bool plan)
 }
 
 static const char *
-fits(size_t missing, size_t free_)
+fits(size_t missing, size_t free_, bool limited)
 {
-    return missing > free_ ? "does not fit" : "fits";
+    return missing > free_ ? "does not fit"
+           : limited ? "does not fit, as Open vSwitch's own formulas allow less"
+           : "fits";
 }
 
 /* Appends a table of the pools in 'info'; for a 'plan', with what they get. */
@@ -114,13 +116,13 @@ put_memory(struct ds *s, const struct jumbo_pools_info *info)
         if (m->missing) {
             ds_put_format(s, "NUMA node %d: %.1f MB more, %.1f MB are free: "
                           "%s\n", m->node, mb(m->missing), mb(m->free),
-                          fits(m->missing, m->free));
+                          fits(m->missing, m->free, m->limited));
         }
         if (m->missing_all > m->missing) {
             ds_put_format(s, "NUMA node %d, when all guests are up: %.1f MB "
                           "more, %.1f MB are free: %s\n", m->node,
                           mb(m->missing_all), mb(m->free),
-                          fits(m->missing_all, m->free));
+                          fits(m->missing_all, m->free, m->limited_all));
         }
     }
 }
@@ -216,7 +218,8 @@ to_json(const struct jumbo_pools_info *info)
         json_object_put(node, "missing_bytes_all_guests",
                         json_integer_create(m->missing_all));
         json_array_add(nodes, node);
-        all_fit = all_fit && m->missing_all <= m->free;
+        all_fit = (all_fit && m->missing_all <= m->free && !m->limited
+                   && !m->limited_all);
     }
     json_object_put(json, "pools", jumbo_show_pools_to_json(info));
     json_object_put(json, "memory", nodes);
