@@ -30,10 +30,10 @@
 /* "segments". */
 
 /* Receives 'len' bytes, the first 'first' of them in an mbuf of 'mp' and the
- * rest in another one, by a port that accepts 9022, and returns whether they
- * arrive unchanged in one mbuf. */
+ * rest in another one, by a port that accepts 'max_len', and returns whether
+ * they arrive unchanged in one mbuf. */
 static bool
-receive_segments(struct rte_mempool *mp, int first, int len)
+receive_segments(struct rte_mempool *mp, uint32_t max_len, int first, int len)
 {
     struct rte_mbuf *head = rte_pktmbuf_alloc(mp);
     struct rte_mbuf *tail = rte_pktmbuf_alloc(mp);
@@ -50,7 +50,7 @@ receive_segments(struct rte_mempool *mp, int first, int len)
     dp_packet_init_dpdk((struct dp_packet *) head);
     dp_packet_batch_init_packet(&batch, (struct dp_packet *) head);
 
-    arrives = !jumbo_rx_drop_oversized(&batch, 9022, "p0");
+    arrives = !jumbo_rx_drop_oversized(&batch, max_len, "p0");
     ovs_assert(dp_packet_batch_size(&batch) == arrives);
     DP_PACKET_BATCH_FOR_EACH (i, packet, &batch) {
         ovs_assert(packet->mbuf.nb_segs == 1);
@@ -75,10 +75,14 @@ test_segments(struct ovs_cmdl_context *ctx OVS_UNUSED)
                                           RTE_MBUF_PRIV_ALIGN),
                                  9216 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
     ovs_assert(mp);
-    ovs_assert(receive_segments(mp, 8192, 9014));
-    ovs_assert(receive_segments(mp, 1, 9022));
-    ovs_assert(!receive_segments(mp, 8192, 9023));
-    ovs_assert(!receive_segments(mp, 9216, 15014));
+    ovs_assert(receive_segments(mp, 9022, 8192, 9014));
+    ovs_assert(receive_segments(mp, 9022, 1, 9022));
+    ovs_assert(!receive_segments(mp, 9022, 8192, 9023));
+
+    /* Without a request for the MTU, what fits in a buffer is received. */
+    ovs_assert(receive_segments(mp, UINT32_MAX, 8192, 9216));
+    ovs_assert(!receive_segments(mp, UINT32_MAX, 8192, 9217));
+    ovs_assert(!receive_segments(mp, UINT32_MAX, 9216, 15014));
     ovs_assert(rte_mempool_full(mp));
 }
 
