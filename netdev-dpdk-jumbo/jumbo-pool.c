@@ -141,10 +141,11 @@ jumbo_pools_demand(unsigned int n_threads_, bool tso,
 
 /* What a layout assumes. */
 enum layout_kind {
-    LAYOUT_NOW,                 /* The memory that there is. */
-    LAYOUT_NOW_ALL_GUESTS,      /* The same, and all guests there. */
-    LAYOUT_COMPLETE,            /* Enough memory. */
-    LAYOUT_ALL_GUESTS,          /* Enough memory, and all guests there. */
+    LAYOUT_NOW = 0,             /* The memory that there is. */
+    LAYOUT_COMPLETE = 1 << 0,   /* Enough memory. */
+    LAYOUT_GUESTS = 1 << 1,     /* All guests there. */
+    LAYOUT_AFTER = 1 << 2,      /* Ports have what they are going to have. */
+    LAYOUT_ALL_GUESTS = LAYOUT_COMPLETE | LAYOUT_GUESTS,
 };
 
 /* Returns the pools that the ports are to have, after 'plan' if that is
@@ -153,9 +154,7 @@ static struct layout
 layout_create(enum layout_kind kind, const struct jumbo_plan *plan)
     OVS_REQUIRES(mutex)
 {
-    bool all_guests = (kind == LAYOUT_ALL_GUESTS
-                       || kind == LAYOUT_NOW_ALL_GUESTS);
-    bool complete = kind == LAYOUT_COMPLETE || kind == LAYOUT_ALL_GUESTS;
+    bool complete = kind & LAYOUT_COMPLETE;
     unsigned int n_add = plan ? plan->n_add : 0;
     size_t memory_sizes[RTE_MAX_NUMA_NODES] = { 0 };
     struct layout layout = {
@@ -164,7 +163,7 @@ layout_create(enum layout_kind kind, const struct jumbo_plan *plan)
     };
     struct jumbo_layout_input in = {
         .ports = layout.ports,
-        .all_guests = all_guests,
+        .all_guests = kind & LAYOUT_GUESTS,
         .can_grow = jumbo_memory_can_grow(),
         .demand = jumbo_pools_demand(plan ? plan->n_threads : n_threads,
                                      userspace_tso_enabled(), flush_interval,
@@ -185,6 +184,9 @@ layout_create(enum layout_kind kind, const struct jumbo_plan *plan)
         p->id = p;
     }
     in.n_ports = layout.n_ports;
+    for (size_t i = 0; kind & LAYOUT_AFTER && i < layout.n_ports; i++) {
+        layout.ports[i].now = layout.ports[i].next;
+    }
     for (size_t i = 0; !complete && i < layout.n_ports; i++) {
         const struct jumbo_needs *needs[] = { &layout.ports[i].now,
                                               &layout.ports[i].next };
@@ -314,22 +316,29 @@ missing_memory(const struct layout *layout, int memory_node)
     return size;
 }
 
-/* Returns true if pools on 'memory_node' are to have more mbufs by 'complete'
- * than by 'now', a layout of the same ports for the memory that there is.
- * Both have the same pools in the same order. */
+/* Returns true if pools on 'memory_node' that are missing mbufs may not have
+ * all of them in the memory that there is, in a layout of 'kind', and after
+ * 'plan' if that is nonnull. */
 static bool
-is_limited(const struct layout *complete, const struct layout *now,
+is_limited(enum layout_kind kind, const struct jumbo_plan *plan,
            int memory_node)
+    OVS_REQUIRES(mutex)
 {
-    for (size_t i = 0; i < complete->n; i++) {
-        const struct jumbo_layout_pool *wanted = &complete->pools[i];
+    /* The same pools in the same order. */
+    struct layout complete = layout_create(kind | LAYOUT_COMPLETE, plan);
+    struct layout now = layout_create(kind, plan);
+    bool limited = false;
 
-        if (jumbo_memory_node(wanted->key.numa_id) == memory_node
-            && now->pools[i].target < wanted->target) {
-            return true;
-        }
+    for (size_t i = 0; i < complete.n; i++) {
+        const struct jumbo_layout_pool *wanted = &complete.pools[i];
+
+        limited |= (jumbo_memory_node(wanted->key.numa_id) == memory_node
+                    && missing_mbufs(find_pool(wanted), wanted)
+                    && now.pools[i].target < wanted->target);
     }
-    return false;
+    layout_destroy(&now);
+    layout_destroy(&complete);
+    return limited;
 }
 
 /* Returns true if a port or a pool of 'now' needs more memory of 'memory_node'
@@ -1284,16 +1293,14 @@ add_ports(struct jumbo_pool_info *info, const struct layout *layout,
 void
 jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
 {
-    struct layout all_guests, all_guests_now, layout, now;
+    struct layout all_guests, layout;
     struct jumbo_pool *pool;
     size_t max;
 
     ovs_mutex_lock(&mutex);
     sweep();
     all_guests = layout_create(LAYOUT_ALL_GUESTS, plan);
-    all_guests_now = layout_create(LAYOUT_NOW_ALL_GUESTS, plan);
     layout = layout_create(LAYOUT_COMPLETE, plan);
-    now = layout_create(LAYOUT_NOW, plan);
     max = layout.n + ovs_list_size(&all_pools);
     *info = (struct jumbo_pools_info) {
         .pools = xcalloc(max, sizeof *info->pools),
@@ -1325,18 +1332,17 @@ jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
             .node = node,
             .missing = missing_memory(&layout, node),
             .missing_all = missing_memory(&all_guests, node),
-            .limited = is_limited(&layout, &now, node),
-            .limited_all = is_limited(&all_guests, &all_guests_now, node),
         };
 
         if (m.missing || m.missing_all) {
             m.free = jumbo_memory_free(node);
+            m.limited = is_limited(LAYOUT_AFTER, plan, node);
+            m.limited_all = is_limited(LAYOUT_AFTER | LAYOUT_GUESTS, plan,
+                                       node);
             info->nodes[info->n_nodes++] = m;
         }
     }
-    layout_destroy(&now);
     layout_destroy(&layout);
-    layout_destroy(&all_guests_now);
     layout_destroy(&all_guests);
     ovs_mutex_unlock(&mutex);
 }

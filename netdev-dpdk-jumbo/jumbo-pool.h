@@ -99,8 +99,9 @@ struct jumbo_memory_info {
     size_t free;
     size_t missing;             /* For the pools that there are to be. */
     size_t missing_all;         /* The same when all guests are there. */
-    bool limited;               /* Open vSwitch's own formulas allow less than */
-    bool limited_all;           /* that with the memory that there is. */
+    bool limited;               /* Pools may not have all of 'missing' in the
+                                 * memory that there is. */
+    bool limited_all;           /* The same of 'missing_all'. */
 };
 
 struct jumbo_pools_info {

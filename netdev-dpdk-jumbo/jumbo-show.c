@@ -85,7 +85,7 @@ static const char *
 fits(size_t missing, size_t free_, bool limited)
 {
     return missing > free_ ? "does not fit"
-           : limited ? "does not fit, as Open vSwitch's own formulas allow less"
+           : limited ? "does not fit, as mempools may not take all of that"
            : "fits";
 }
 
@@ -118,7 +118,7 @@ put_memory(struct ds *s, const struct jumbo_pools_info *info)
                           "%s\n", m->node, mb(m->missing), mb(m->free),
                           fits(m->missing, m->free, m->limited));
         }
-        if (m->missing_all > m->missing) {
+        if (m->missing_all > m->missing || m->limited_all > m->limited) {
             ds_put_format(s, "NUMA node %d, when all guests are up: %.1f MB "
                           "more, %.1f MB are free: %s\n", m->node,
                           mb(m->missing_all), mb(m->free),
@@ -217,6 +217,9 @@ to_json(const struct jumbo_pools_info *info)
                         json_integer_create(m->missing));
         json_object_put(node, "missing_bytes_all_guests",
                         json_integer_create(m->missing_all));
+        json_object_put(node, "limited", json_boolean_create(m->limited));
+        json_object_put(node, "limited_all_guests",
+                        json_boolean_create(m->limited_all));
         json_array_add(nodes, node);
         all_fit = (all_fit && m->missing_all <= m->free && !m->limited
                    && !m->limited_all);

@@ -377,8 +377,8 @@ filler_main(void *filler_)
     return NULL;
 }
 
-/* Checks that with its caches full, 'mp' has just what is demanded, or more if
- * it can't grow, without which it would be enough, too. */
+/* Checks that with its caches full, 'mp' has just what is demanded.  If it
+ * can't grow, it may have extra mbufs; these are put aside. */
 static void
 check_enough(struct rte_mempool *mp, const struct jumbo_demand_input *in)
 {
@@ -386,11 +386,12 @@ check_enough(struct rte_mempool *mp, const struct jumbo_demand_input *in)
     const unsigned int headroom = d.terms[JUMBO_DEMAND_HEADROOM];
     unsigned int places[JUMBO_DEMAND_HEADROOM];
     struct rte_mbuf **held[JUMBO_DEMAND_N_TERMS];
-    unsigned int n_extra = mp->populated_size - d.total;
     struct rte_mbuf **extra;
     struct rte_mbuf **more;
+    unsigned int n_extra;
 
     ovs_assert(mp->populated_size >= d.total);
+    n_extra = mp->populated_size - d.total;
     ovs_assert(!n_extra || !jumbo_memory_can_grow());
     extra = take(mp, n_extra);
     ovs_assert(in_ring(mp) == d.total - d.terms[JUMBO_DEMAND_CACHES]);
