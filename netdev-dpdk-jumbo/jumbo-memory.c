@@ -75,6 +75,16 @@ jumbo_memory_chunk_size(struct rte_mempool *mp, size_t page, uint32_t n,
         mp, n, page ? rte_bsf64(page) : 0, &min_chunk, align);
 }
 
+/* Returns the bytes that 'n' mbufs take, which may be 0, by
+ * jumbo_memory_chunk_size(). */
+static size_t
+mbufs_size(struct rte_mempool *mp, size_t page, uint32_t n)
+{
+    size_t align;
+
+    return n ? jumbo_memory_chunk_size(mp, page, n, &align) : 0;
+}
+
 /* Returns a mempool on 'numa_id' that isn't really there, to calculate sizes
  * of mbufs whose buffers have 'buffer_size'. */
 static struct rte_mempool
@@ -98,11 +108,8 @@ size_t
 jumbo_mbufs_size(int numa_id, int buffer_size, bool grows_in_place, uint64_t n)
 {
     struct rte_mempool mp = imaginary(numa_id, buffer_size);
-    size_t align;
 
-    return n ? jumbo_memory_chunk_size(
-                   &mp, jumbo_memory_page_size(&mp, grows_in_place), n, &align)
-             : 0;
+    return mbufs_size(&mp, jumbo_memory_page_size(&mp, grows_in_place), n);
 }
 
 /* Like jumbo_mbufs_size(), but without DPDK running: in hugepages of 2 MB,
@@ -112,10 +119,8 @@ jumbo_mbufs_size_va(int numa_id, int buffer_size, bool grows_in_place,
                     uint64_t n)
 {
     struct rte_mempool mp = imaginary(numa_id, buffer_size);
-    size_t align;
 
-    return n ? jumbo_memory_chunk_size(&mp, grows_in_place ? 0 : 2 << 20, n,
-                                       &align) : 0;
+    return mbufs_size(&mp, grows_in_place ? 0 : 2 << 20, n);
 }
 
 /* The same where devices use physical addresses. */

@@ -81,12 +81,20 @@ put_pool(struct ds *s, const struct jumbo_pool_info *info, bool plan)
     ds_put_char(s, '\n');
 }
 
-static const char *
+static bool
 fits(size_t missing, size_t free_, bool limited)
 {
-    return missing > free_ ? "does not fit"
-           : limited ? "does not fit, as mempools may not take all of that"
-           : "fits";
+    return missing <= free_ && !limited;
+}
+
+static void
+put_fits(struct ds *s, size_t missing, size_t free_, bool limited)
+{
+    ds_put_format(s, "%.1f MB more, %.1f MB are free: %s%s\n", mb(missing),
+                  mb(free_),
+                  fits(missing, free_, limited) ? "fits" : "does not fit",
+                  missing <= free_ && limited
+                  ? ", as mempools may not take all of that" : "");
 }
 
 /* Appends a table of the pools in 'info'; for a 'plan', with what they get. */
@@ -114,15 +122,13 @@ put_memory(struct ds *s, const struct jumbo_pools_info *info)
         const struct jumbo_memory_info *m = &info->nodes[i];
 
         if (m->missing) {
-            ds_put_format(s, "NUMA node %d: %.1f MB more, %.1f MB are free: "
-                          "%s\n", m->node, mb(m->missing), mb(m->free),
-                          fits(m->missing, m->free, m->limited));
+            ds_put_format(s, "NUMA node %d: ", m->node);
+            put_fits(s, m->missing, m->free, m->limited);
         }
         if (m->missing_all > m->missing || m->limited_all > m->limited) {
-            ds_put_format(s, "NUMA node %d, when all guests are up: %.1f MB "
-                          "more, %.1f MB are free: %s\n", m->node,
-                          mb(m->missing_all), mb(m->free),
-                          fits(m->missing_all, m->free, m->limited_all));
+            ds_put_format(s, "NUMA node %d, when all guests are up: ",
+                          m->node);
+            put_fits(s, m->missing_all, m->free, m->limited_all);
         }
     }
 }
@@ -221,8 +227,8 @@ to_json(const struct jumbo_pools_info *info)
         json_object_put(node, "limited_all_guests",
                         json_boolean_create(m->limited_all));
         json_array_add(nodes, node);
-        all_fit = (all_fit && m->missing_all <= m->free && !m->limited
-                   && !m->limited_all);
+        all_fit = (all_fit && fits(m->missing, m->free, m->limited)
+                   && fits(m->missing_all, m->free, m->limited_all));
     }
     json_object_put(json, "pools", jumbo_show_pools_to_json(info));
     json_object_put(json, "memory", nodes);
