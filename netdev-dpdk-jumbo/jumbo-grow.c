@@ -67,6 +67,18 @@ free_memory_of(struct rte_mempool_memhdr *memhdr OVS_UNUSED, void *memory)
     rte_free(memory);
 }
 
+/* Returns where devices find 'addr', which is in DPDK's memory.  Unlike
+ * rte_mem_virt2iova(), this asks DPDK and not the kernel, which would be slow
+ * for each page. */
+static rte_iova_t
+iova_of(const char *addr)
+{
+    const struct rte_memseg *page = rte_mem_virt2memseg(addr, NULL);
+
+    return (page->iova == RTE_BAD_IOVA
+            ? RTE_BAD_IOVA : page->iova + (addr - (char *) page->addr));
+}
+
 /* Returns memory for 'n' more mbufs of 'mp', to which it was already added.
  * Returns NULL and sets rte_errno if that fails. */
 static struct chunk *
@@ -85,7 +97,7 @@ chunk_reserve(struct rte_mempool *mp, uint32_t n)
         return NULL;
     }
 
-    error = rte_mempool_populate_iova(mp, memory, rte_mem_virt2iova(memory),
+    error = rte_mempool_populate_iova(mp, memory, iova_of(memory),
                                       size, free_memory_of, memory);
     if (error < 0) {
         rte_free(memory);
@@ -190,13 +202,13 @@ chunk_populate(struct rte_mempool *mp, const struct chunk *chunk,
 
     for (size_t off = 0; off < chunk->size; off += len) {
         char *start = chunk->memory + off;
-        rte_iova_t iova = rte_mem_virt2iova(start);
+        rte_iova_t iova = iova_of(start);
 
         /* As many pages as are contiguous for devices. */
         len = MIN(chunk->size - off,
                   (char *) RTE_PTR_ALIGN_CEIL(start + 1, page) - start);
         while (off + len < chunk->size
-               && rte_mem_virt2iova(start + len) == iova + len) {
+               && iova_of(start + len) == iova + len) {
             len = MIN(len + page, chunk->size - off);
         }
         n += make_mbufs(mp, start, iova, len, chunk->n - n, stage);

@@ -18,7 +18,6 @@
 
 #include "jumbo-memory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <rte_common.h>
 #include <rte_eal.h>
@@ -438,7 +437,8 @@ jumbo_memory_has_failed(const struct rte_mempool *mp)
 /* What DPDK could still take from the system as pages of one size. */
 struct free_pages {
     int numa_id;
-    size_t page_size;
+    size_t above;               /* The smallest pages larger than this, */
+    size_t page_size;           /* which have this size, or 0 if none. */
     size_t size;                /* Altogether. */
 };
 
@@ -447,12 +447,40 @@ count_free_pages(const struct rte_memseg_list *msl, void *pages_)
 {
     struct free_pages *pages = pages_;
 
-    if (!msl->external && msl->socket_id == pages->numa_id
-        && msl->page_sz == pages->page_size) {
+    if (msl->external || msl->socket_id != pages->numa_id
+        || msl->page_sz <= pages->above) {
+        return 0;
+    }
+    if (!pages->page_size || msl->page_sz < pages->page_size) {
+        pages->page_size = msl->page_sz;
+        pages->size = 0;
+    }
+    if (msl->page_sz == pages->page_size) {
         pages->size += (msl->memseg_arr.len - msl->memseg_arr.count)
                        * msl->page_sz;
     }
     return 0;
+}
+
+#define NODE_DIR "/sys/devices/system/node/node"
+
+/* Returns the bytes of the pages of 'page_size' that are free on 'node'. */
+static size_t
+free_hugepages(int node, size_t page_size)
+{
+    char *file_name = xasprintf(NODE_DIR "%d/hugepages/hugepages-%"PRIuSIZE
+                                "kB/free_hugepages", node, page_size / 1024);
+    FILE *file = fopen(file_name, "r");
+    unsigned long n;
+
+    if (!file || fscanf(file, "%lu", &n) != 1) {
+        n = 0;
+    }
+    if (file) {
+        fclose(file);
+    }
+    free(file_name);
+    return n * page_size;
 }
 
 /* Returns the node whose memory mbufs for node 'numa_id' take: without
@@ -463,8 +491,6 @@ jumbo_memory_node(int numa_id)
     return rte_eal_has_hugepages() ? numa_id : 0;
 }
 
-#define NODE_DIR "/sys/devices/system/node/node"
-
 /* Returns the bytes of 'memory_node' that are free for mbufs: what DPDK has,
  * and the hugepages that it can get from the system, including those that
  * dpdk-socket-limit forbids, since DPDK doesn't report its limit. */
@@ -472,38 +498,21 @@ size_t
 jumbo_memory_free(int memory_node)
 {
     struct rte_malloc_socket_stats stats = { .heap_freesz_bytes = 0 };
-    char *dir_name = xasprintf(NODE_DIR "%d/hugepages", memory_node);
-    DIR *dir = rte_eal_has_hugepages() ? opendir(dir_name) : NULL;
-    struct dirent *entry;
+    struct free_pages pages = { .numa_id = memory_node };
+    size_t size;
 
     rte_malloc_get_socket_stats(memory_node, &stats);
-    while (dir && (entry = readdir(dir))) {
-        struct free_pages pages = { .numa_id = memory_node };
-        char *file_name;
-        unsigned long n_free;
-        FILE *file;
+    size = stats.heap_freesz_bytes;
+    while (rte_eal_has_hugepages()
+           && rte_memseg_list_walk(count_free_pages, &pages) >= 0
+           && pages.page_size) {
+        size_t free_ = free_hugepages(memory_node, pages.page_size);
 
-        if (!ovs_scan(entry->d_name, "hugepages-%zukB", &pages.page_size)) {
-            continue;
-        }
-        pages.page_size *= 1024;
-        rte_memseg_list_walk(count_free_pages, &pages);
-
-        file_name = xasprintf("%s/%s/free_hugepages", dir_name,
-                              entry->d_name);
-        file = fopen(file_name, "r");
-        if (file && fscanf(file, "%lu", &n_free) == 1) {
-            stats.heap_freesz_bytes += MIN(pages.size,
-                                           n_free * pages.page_size);
-        }
-        if (file) {
-            fclose(file);
-        }
-        free(file_name);
+        size += MIN(pages.size, free_);
+        pages = (struct free_pages) {
+            .numa_id = memory_node,
+            .above = pages.page_size,
+        };
     }
-    if (dir) {
-        closedir(dir);
-    }
-    free(dir_name);
-    return stats.heap_freesz_bytes;
+    return size;
 }
