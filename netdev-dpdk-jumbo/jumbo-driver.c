@@ -28,7 +28,7 @@
  * sources in DPDK 22.11, 24.11 and 25.11, and for the virtual ones also from
  * tests.  The driver of AF_XDP receives into a mempool of its own, and copies
  * what it sends from others. */
-static const char *const known_drivers[] = {
+static const char *const growing_drivers[] = {
     /* Virtual devices that take mbufs only when there are packets. */
     "net_af_packet", "net_memif", "net_null", "net_pcap", "net_ring",
     "net_vhost",
@@ -59,7 +59,8 @@ static const char *const other_drivers[] = {
     "net_sfc_efx", "net_softnic", "net_thunderx", "net_vmxnet3",
 };
 
-/* How many known drivers, from the first on, are of the first kind. */
+/* How many growing drivers, from the first on, take mbufs only when there are
+ * packets. */
 #define N_PER_BURST 6
 
 /* Devargs with which a driver does keep mbufs, or a record of their memory:
@@ -146,9 +147,9 @@ jumbo_driver_apply(const char *driver, const char *devargs,
         return;
     }
 
-    needs->grows_in_place = is_in(driver, known_drivers,
-                                  ARRAY_SIZE(known_drivers));
-    if (is_in(driver, known_drivers, N_PER_BURST)) {
+    needs->grows_in_place = is_in(driver, growing_drivers,
+                                  ARRAY_SIZE(growing_drivers));
+    if (is_in(driver, growing_drivers, N_PER_BURST)) {
         needs->rx_filled = 0;
     }
     for (int i = 0; devargs && i < ARRAY_SIZE(keeping_devargs); i++) {
@@ -182,6 +183,6 @@ jumbo_driver_changes_mtu(const char *driver)
 bool
 jumbo_driver_exists(const char *driver)
 {
-    return (is_in(driver, known_drivers, ARRAY_SIZE(known_drivers))
+    return (is_in(driver, growing_drivers, ARRAY_SIZE(growing_drivers))
             || is_in(driver, other_drivers, ARRAY_SIZE(other_drivers)));
 }

@@ -307,11 +307,11 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
     }
 
     pool->demand = jumbo_demand(in);
-    pool->wanted = MIN(pool->demand.total
+    pool->base = MIN(pool->demand.total
                        - pool->demand.terms[JUMBO_DEMAND_HEADROOM],
                        pool->limit);
-    pool->target = with_headroom(l, pool->wanted);
-    pool->minimum = MIN(to_start, pool->wanted);
+    pool->target = with_headroom(l, pool->base);
+    pool->minimum = MIN(to_start, pool->base);
     pool->limit = with_headroom(l, pool->limit);
 
     /* A pool that can't grow gets more, so that it needn't be replaced soon,

@@ -135,8 +135,8 @@ struct jumbo_layout_pool {
     struct jumbo_demand demand;
     uint64_t limit;             /* Mbufs that take what Open vSwitch's own
                                  * formulas give its ports. */
-    uint64_t minimum;           /* Its ports can't have it with fewer. */
-    uint64_t wanted;            /* Without the operator's headroom, and */
+    uint64_t minimum;           /* With fewer, its ports can't start. */
+    uint64_t base;              /* Without the operator's headroom, and */
     uint64_t target;            /* with it. */
     uint64_t new_size;          /* What a new one gets. */
 };

@@ -244,11 +244,11 @@ dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
     return error;
 }
 
-/* Returns true if pools can have these operations: DPDK must have room for
- * them in its table, and the machine must not prefer others, such as those of
- * mempools in hardware. */
+/* Registers these operations unless they are registered already.  Returns true
+ * if pools can have them: DPDK must have room for them in its table, and the
+ * machine must not prefer others, such as those of mempools in hardware. */
 static bool
-can_have_ops(void)
+ensure_ops(void)
 {
     static bool registered;
     struct rte_mempool_ops ops;
@@ -288,7 +288,7 @@ jumbo_memory_has_growth(void)
 bool
 jumbo_memory_can_grow(void)
 {
-    return growth && can_have_ops();
+    return growth && ensure_ops();
 }
 
 /* Creating. */
@@ -354,7 +354,7 @@ jumbo_memory_create(const char *name, int numa_id, int buffer_size, uint32_t n)
 {
     struct rte_mempool *mp;
 
-    mp = (can_have_ops()
+    mp = (ensure_ops()
           ? create(name, numa_id, buffer_size, n, false)
           : rte_pktmbuf_pool_create(name, n, JUMBO_CACHE_SIZE,
                                     private_size(buffer_size),
@@ -391,7 +391,7 @@ jumbo_memory_add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
  * thread's cache since the last call.  With DPDK's own operations, returns how
  * many are not in use now. */
 uint32_t
-jumbo_memory_lowest(struct rte_mempool *mp)
+jumbo_memory_take_lowest(struct rte_mempool *mp)
 {
     struct use *use = mp->pool_config;
     uint32_t lowest, now;
@@ -424,7 +424,7 @@ jumbo_memory_n_failed(const struct rte_mempool *mp)
 /* Returns true if 'mp' had no mbuf for the calling thread since the last call,
  * and no other pool after it. */
 bool
-jumbo_memory_has_failed(const struct rte_mempool *mp)
+jumbo_memory_take_failure(const struct rte_mempool *mp)
 {
     bool has_failed = RTE_PER_LCORE(jumbo_memory_failed) == mp;
 

@@ -67,17 +67,17 @@ size_t jumbo_memory_overhead(const struct rte_mempool *);
 unsigned int jumbo_memory_avail(const struct rte_mempool *);
 bool jumbo_memory_is_full(const struct rte_mempool *);
 
-uint32_t jumbo_memory_lowest(struct rte_mempool *);
+uint32_t jumbo_memory_take_lowest(struct rte_mempool *);
 uint64_t jumbo_memory_n_failed(const struct rte_mempool *);
 
 /* The last pool that had no mbuf for this thread since it last called
- * jumbo_memory_has_failed(), for any pool, or NULL.  The TLS model saves a
+ * jumbo_memory_take_failure(), for any pool, or NULL.  The TLS model saves a
  * function call at each poll of an idle vhost queue, if this is in a shared
  * library. */
 RTE_DECLARE_PER_LCORE(const struct rte_mempool *, jumbo_memory_failed)
     __attribute__((tls_model("initial-exec")));
 
-bool jumbo_memory_has_failed(const struct rte_mempool *);
+bool jumbo_memory_take_failure(const struct rte_mempool *);
 
 int jumbo_memory_node(int numa_id);
 size_t jumbo_memory_free(int memory_node);

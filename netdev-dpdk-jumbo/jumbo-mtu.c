@@ -120,8 +120,8 @@ jumbo_mtu_who(const struct jumbo_mtu_request *request, int in_effect)
 /* Makes '*outcome' that of 'request'.  Returns true if this is a new request,
  * which has no outcome yet. */
 bool
-jumbo_mtu_is_new(struct jumbo_mtu_outcome *outcome,
-                 const struct jumbo_mtu_request *request)
+jumbo_mtu_set_request(struct jumbo_mtu_outcome *outcome,
+                      const struct jumbo_mtu_request *request)
 {
     bool is_new = (outcome->request.mtu != request->mtu
                    || outcome->request.fallback != request->fallback);

@@ -71,8 +71,8 @@ struct jumbo_mtu_outcome {
     bool is_down;               /* The interface waits for memory. */
 };
 
-bool jumbo_mtu_is_new(struct jumbo_mtu_outcome *,
-                      const struct jumbo_mtu_request *);
+bool jumbo_mtu_set_request(struct jumbo_mtu_outcome *,
+                           const struct jumbo_mtu_request *);
 void jumbo_mtu_forget(struct jumbo_mtu_outcome *);
 char *jumbo_mtu_error(const struct jumbo_mtu_request *, int in_effect,
                       const struct jumbo_mtu_limits *,

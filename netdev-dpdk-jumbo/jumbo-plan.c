@@ -417,7 +417,7 @@ host_add_pools(struct host *host)
         node->pools += JUMBO_POOL_OVERHEAD;
         if (!pool->grows_in_place && !pool->key.starts_once) {
             /* The pool that it replaces is still there. */
-            node->mbufs += mbufs_size(host, pool, pool->wanted);
+            node->mbufs += mbufs_size(host, pool, pool->base);
             node->pools += JUMBO_POOL_OVERHEAD;
         }
     }

@@ -41,8 +41,8 @@ VLOG_DEFINE_THIS_MODULE(jumbo_pool);
 /* The size of a pool's ring never changes: 8 bytes for each mbuf that the pool
  * can ever have, rounded up to a power of 2, like that of Open vSwitch's own.
  * If a pool grows in place, its ring has room for all mbufs that its limit
- * allows, and for 4 times what it needs at first, since there may be more
- * memory then; if ports share it, for no fewer than these. */
+ * allows, for 4 times its first target, since there may be more memory later,
+ * and if ports share it, for these. */
 #define MIN_SHARED_RING (1u << 18)
 
 struct jumbo_pool {
@@ -263,7 +263,7 @@ missing_mbufs(const struct jumbo_pool *pool,
 
     return pool && pool->key.starts_once ? 0
            : can_grow(pool, wanted) ? wanted->target - MIN(n, wanted->target)
-           : pool && n >= wanted->wanted ? 0
+           : pool && n >= wanted->base ? 0
            : wanted->new_size;
 }
 
@@ -421,7 +421,7 @@ static void
 forget_lowest(struct jumbo_pool *pool)
     OVS_REQUIRES(mutex)
 {
-    jumbo_memory_lowest(pool->mp);
+    jumbo_memory_take_lowest(pool->mp);
     pool->lowest = UINT32_MAX;
     pool->is_low = false;
 }
@@ -432,7 +432,7 @@ static void
 check_lowest(struct jumbo_pool *pool)
     OVS_REQUIRES(mutex)
 {
-    uint32_t lowest = jumbo_memory_lowest(pool->mp);
+    uint32_t lowest = jumbo_memory_take_lowest(pool->mp);
 
     pool->lowest = MIN(pool->lowest, lowest);
     if (pool->lowest < JUMBO_BURST * n_threads && !pool->is_low) {
@@ -520,7 +520,7 @@ pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
     } else {
         /* Replacing a pool isn't worth it for few mbufs. */
         uint64_t least = has < at_least ? at_least
-                         : has ? MIN(wanted->wanted, has + has / 2)
+                         : has ? MIN(wanted->base, has + has / 2)
                          : at_least;
 
         pool = n >= least ? pool_create(wanted, n, least) : NULL;
@@ -801,10 +801,10 @@ grow(void)
 
 /* Requests reconfiguration of the ports that receive into a replaced pool,
  * except for those that can change pools while they run (see
- * jumbo_port_must_restart()), and of those that wait for a pool that is there
+ * jumbo_port_must_move()), and of those that wait for a pool that is there
  * now. */
 static void
-restart_ports(void)
+reconfigure_ports(void)
     OVS_REQUIRES(mutex)
 {
     struct jumbo_port *port;
@@ -838,7 +838,7 @@ demand_changed(void)
         pool->tried = 0;
     }
     grow();
-    restart_ports();
+    reconfigure_ports();
 }
 
 /* Provides the pool that 'port', which stops for it if 'stops', is to receive
@@ -915,7 +915,7 @@ check_promise(const struct jumbo_port *port, char **errorp)
 /* Prepares 'port' for 'needs': provides the pool that it will receive into.
  * Until jumbo_port_commit(), the port may go on as it is, or prepare for
  * something else.  'netdev' is kept, and is asked to reconfigure itself when
- * it must (see jumbo_port_must_restart()).
+ * it must (see jumbo_port_must_move()).
  *
  * If 'stops' is true, the port is going to be stopped, or isn't running, so it
  * may get a smaller pool where its own is too large.  A port whose MTU is to
@@ -1032,7 +1032,7 @@ jumbo_port_switch(struct jumbo_port *port)
 /* Returns true if 'port' receives into a pool that was replaced, so that it
  * must prepare again to get the new one and, if it has a device, restart. */
 bool
-jumbo_port_must_restart(const struct jumbo_port *port)
+jumbo_port_must_move(const struct jumbo_port *port)
 {
     bool must;
 
@@ -1121,7 +1121,7 @@ jumbo_pools_run(void)
     }
     atomic_read_relaxed(&frags_in_use, &frags_count);
     grow();
-    restart_ports();
+    reconfigure_ports();
     ovs_mutex_unlock(&mutex);
 }
 
@@ -1395,7 +1395,7 @@ jumbo_port_get_needs(const char *name, struct jumbo_needs *needs)
     return found;
 }
 
-/* Returns the number of threads that poll ports. */
+/* Returns the number of PMD threads, plus one for the main thread. */
 unsigned int
 jumbo_n_threads(void)
 {

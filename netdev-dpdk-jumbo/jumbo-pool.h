@@ -32,8 +32,10 @@
  * ports can hold, a pool gets what there is, the log reports what is missing,
  * and the pool is completed when there is memory.
  *
- * All functions take the module's own lock, and may be called with the locks
- * of a netdev held.  They may block while memory is reserved. */
+ * Functions that change or read pools take the module's own lock, and may be
+ * called with the locks of a netdev held.  They may block while memory is
+ * reserved.  jumbo_frags_in_use(), jumbo_port_count_failure() and
+ * jumbo_port_get_failures() take no lock: PMD threads may call them. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,7 +128,7 @@ int jumbo_port_prepare(struct jumbo_port *, struct netdev *,
 void jumbo_port_commit(struct jumbo_port *);
 void jumbo_port_keep(struct jumbo_port *);
 void jumbo_port_switch(struct jumbo_port *);
-bool jumbo_port_must_restart(const struct jumbo_port *);
+bool jumbo_port_must_move(const struct jumbo_port *);
 void jumbo_port_destroy(struct jumbo_port *);
 
 void jumbo_thread_add(void);

@@ -11,7 +11,7 @@ import time
 
 from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, Unixctl,
                          cells, header, how_many_runs, log_ticks, need, plot,
-                         refused, values)
+                         plural, refused, values)
 from jumbo_lab import (ETHER_LEN, FCS_LEN, TESTPMD, VXLAN_LEN, Guest, Host,
                        LabError, Process, add_address, comes,
                        free_hugepages_mib, run, wait_for)
@@ -21,7 +21,7 @@ MTUS = (1500, 2000, 3000, 4000, 6000, 9000, 9710)
 QUICK_MTUS = (1500, 9000, 9710)
 FRAMES = (64, 256, 512, 1024, 1518, 9018)  # with FCS
 QUICK_FRAMES = (64, 9018)
-IDLE_PORTS, IDLE_QUEUES = 4, 8     # net_virtio_user has up to 8
+IDLE_PORTS, IDLE_QUEUES = 4, 8     # net_virtio_user has up to 8 queues
 IDLE_FRAMES = (64, 1518, 9018)
 SLICE_SECONDS = 1                  # between two looks at the counters
 FLOWS = (1, 1000, 8000, 16000, 32000, 64000, 128000)
@@ -294,8 +294,9 @@ class Forwarding(Part):
             f"net_null0 to net_null1 over one flow, {self.beside}with "
             f"{'hugepages' if results['hugepages'] else 'pages of 4 kB'}; "
             f"million packets per second of a PMD thread's CPU time.  "
-            f"{self.at_once}{results['slices']} slices of {results['seconds']} s; the ratio "
-            "of a run is the median of its slices'.  Medians of "
+            f"{self.at_once}{results['slices']} slices of "
+            f"{results['seconds']} s; the ratio of a run is the median of its "
+            "slices'.  Medians of "
             f"{how_many_runs(about)} (smallest to largest).  Frames are "
             "counted with their 4 bytes of FCS, which net_null and OVS leave "
             "out.  The ports' MTU is 1500, or 9000 for the largest frames.",
@@ -425,15 +426,11 @@ def ratio_of(old, new):
 class Way(collections.namedtuple("Way", "title threads tunnel flows frames")):
     """What packets of many flows pass through.
 
-    title: for people.  threads: PMD threads, each with a queue of the guest.
-    tunnel: whether it is a VXLAN tunnel.  flows, frames: the cases, how many
-    flows by how many bytes, with FCS.
+    title: for people.  threads: PMD threads, with a queue of the guest each,
+    as far as net_virtio_user has that many.  tunnel: whether it is a VXLAN
+    tunnel.  flows, frames: the cases, how many flows by how many bytes, with
+    FCS.
     """
-
-
-WAYS = (Way("one PMD thread", 1, False, FLOWS, FRAMES),
-        Way("four PMD threads", 4, False, *SOME_CASES),
-        Way("one PMD thread, into VXLAN", 1, True, *SOME_CASES))
 
 
 class Flows(Part):
@@ -442,14 +439,17 @@ class Flows(Part):
     key, case = "flows", "case"
     labels = ("way", "flows", "frame")
     title = "Forwarding, by the number of flows and rules"
+    sink = "a net_null port"
+    ways = (Way("one PMD thread", 1, False, FLOWS, FRAMES),
+            Way("four PMD threads", 4, False, *SOME_CASES),
+            Way("one PMD thread, into VXLAN", 1, True, *SOME_CASES))
 
-    @staticmethod
-    def _ways(bench):
+    def _ways(self, bench):
         """Returns the ways, and for each the cases that are measured."""
         if not bench.quick:
-            return WAYS
+            return self.ways
         return [way._replace(flows=QUICK_FLOWS, frames=QUICK_FRAMES[-1:])
-                for way in WAYS if way.threads == 1]
+                for way in self.ways if way.threads == 1]
 
     @staticmethod
     def _slices(bench):
@@ -476,6 +476,7 @@ class Flows(Part):
         """Makes a guest send packets of that many flows to p1, with a rule for
         each; returns a row for each size."""
         rows = []
+        queues = min(way.threads, IDLE_QUEUES)
         with bench.switch(
                 build, MEMORY_MIB, other_config=SLEEP, vswitchd_args=[
                     "--dummy-numa=" + ",".join(["0"] * (way.threads + 1))]
@@ -486,10 +487,11 @@ class Flows(Part):
                 mtu = Forwarding.mtu(frame)
                 guest = Guest(
                     lab, [lab.path("v0")], mtu=mtu, name=f"guest{frame}",
-                    memory_mib=512, vdev=f"queues={way.threads}", args=[
+                    memory_mib=512, vdev=f"queues={queues}", args=[
                         "--forward-mode=flowgen", f"--flowgen-flows={flows}",
-                        f"--txpkts={frame}", f"--rxq={way.threads}",
-                        f"--txq={way.threads}"])
+                        f"--txpkts={frame}", f"--rxq={queues}",
+                        f"--txq={queues}"])
+                stop = self._sink(lab, switch, frame)
                 switch.wait("v0", "link_state=up")
                 set_mtu(switch, mtu, ["v0"])
                 set_mtu(switch, mtu + VXLAN_LEN * way.tunnel, ["p1"])
@@ -505,10 +507,18 @@ class Flows(Part):
                     f"{row['packets_per_second'] / 1e6:.2f} million packets/s")
                 guest.stop()
                 switch.wait("v0", "link_state=down")
+                stop()
         return rows
 
-    @staticmethod
-    def _connect(lab, switch, way, flows):
+    def _add_sink(self, lab, switch):
+        """Adds the port p1."""
+        switch.add_null(1, 1500, ",no-rx=1")
+
+    def _sink(self, lab, switch, frame):
+        """Starts what receives from p1; returns a function that ends it."""
+        return lambda: None
+
+    def _connect(self, lab, switch, way, flows):
         """Adds the ports v0, from which packets come, and p1, by which they
         leave, and the rules."""
         if way.threads > 1:
@@ -529,7 +539,7 @@ class Flows(Part):
             switch.appctl("tnl/neigh/set", "br1", ADDRESSES[1],
                           "02:00:00:00:00:02")
         else:
-            switch.add_null(1, 1500, ",no-rx=1")
+            self._add_sink(lab, switch)
         rules = lab.path("rules")
         with open(rules, "w") as file:
             file.writelines(
@@ -571,8 +581,8 @@ class Flows(Part):
             told.append(Table(
                 f"{self.title}: {title}",
                 "A guest (testpmd, flowgen) sends packets of as many flows as "
-                "there are OpenFlow rules, one for each destination, to a "
-                "net_null port: ns of CPU time that the PMD threads take for "
+                "there are OpenFlow rules, one for each destination, to "
+                f"{self.sink}: ns of CPU time that the PMD threads take for "
                 f"a packet, {', '.join(about['builds'])}"
                 + (", and their ratio" if len(about["builds"]) == 2 else "")
                 + ", by flows and by the bytes of a frame, with FCS.  Idle "
@@ -583,7 +593,7 @@ class Flows(Part):
 
     def draw(self, axes, results, about):
         rows = [row for row in results["rows"]
-                if row["way"] == WAYS[0].title]
+                if row["way"] == self.ways[0].title]
         frames = sorted({row["frame"] for row in rows})
         for frame in frames:
             plot(axes, {"rows": [row for row in rows
@@ -592,6 +602,36 @@ class Flows(Part):
         log_ticks(axes, {"rows": rows}, "flows", 10)
         axes.set_xlabel("flows, each with a rule")
         axes.set_ylabel("ns of CPU time per packet (fewer is better)")
+
+
+class BetweenGuests(Flows):
+    """Packets of many flows, by several queues of a guest to another one,
+    whose queues are idle."""
+
+    key = "vm2vm"
+    title = "Between two guests (VM to VM), by several queues"
+    sink = f"another guest, which has {IDLE_QUEUES} queues and sends nothing"
+    ways = tuple(Way(plural(threads, "PMD thread"), threads, False,
+                     QUICK_FLOWS, IDLE_FRAMES) for threads in (1, 8, 16))
+    draw = None
+
+    def _add_sink(self, lab, switch):
+        switch.add_vhost("br0", "p1", lab.path("p1"))
+
+    def _sink(self, lab, switch, frame):
+        guest = Guest(
+            lab, [lab.path("p1")], mtu=Forwarding.mtu(frame),
+            name=f"sink{frame}", memory_mib=512,
+            vdev=f"queues={IDLE_QUEUES}", args=[
+                "--forward-mode=rxonly", f"--rxq={IDLE_QUEUES}",
+                f"--txq={IDLE_QUEUES}", "--total-num-mbufs=24576"])
+        switch.wait("p1", "link_state=up")
+
+        def stop():
+            guest.stop()
+            switch.wait("p1", "link_state=down")
+
+        return stop
 
 
 def pmd_work(switch, unixctl):

@@ -468,7 +468,7 @@ def draw(path, parts, results):
                                      figsize=(6.4 * min(len(drawn), 2),
                                               4.2 * lines))
     for (part, title, panel), axes in zip(drawn, panels.flat):
-        panel(axes, results[part.key], results["about"])
+        panel(axes, results[part.key], about_of(results, part))
         axes.set_title(title)
         axes.grid(axis="y", color="#dddddd")
         axes.set_axisbelow(True)
@@ -512,21 +512,29 @@ def wrap(text, width=79):
     return [line.replace("\0", " ").rstrip() for line in lines]
 
 
-def about_lines(about):
+def about_of(results, part):
+    """Returns where the results of a part come from."""
+    return next(about for about in results["abouts"]
+                if part.key in about["parts"])
+
+
+def about_lines(abouts):
     """Returns [(term, text)] that show where the numbers come from."""
-    where = about["machine"]
+    first = abouts[0]
+    where = first["machine"]
     return [
-        ("Command", about["command"]),
         ("Machine", f"{where['cpu']}, {where['cpus']} CPUs, "
          f"{where['memory_mib']:,} MiB"),
         ("System", f"{where['system']}, kernel {where['kernel']}"),
         *((build.capitalize(), "OVS {ovs} with DPDK {dpdk}".format(
-            **about["versions"][build])) for build in about["builds"]),
-        ("Load average", f"{about['load'][0]:.1f} before, "
-         f"{about['load'][1]:.1f} after"),
-        ("Date", f"{about['date']}, {about['seconds']:.0f} s"
-         + (", with --quick: one short run, only to try it out"
-            if about["quick"] else ""))]
+            **first["versions"][build])) for build in first["builds"]),
+        *(line for about in abouts for line in (
+            ("Command", about["command"]),
+            ("Date", f"{about['date']}, {about['seconds']:.0f} s, load "
+             f"average {about['load'][0]:.1f} before, "
+             f"{about['load'][1]:.1f} after"
+             + (", with --quick: one short run, only to try it out"
+                if about["quick"] else ""))))]
 
 
 def limits(about):
@@ -552,12 +560,12 @@ def limits(about):
 
 def write_rst(path, title, parts, results, picture):
     """Writes the page; picture: the name of its picture, or None."""
-    about = results["about"]
+    abouts = results["abouts"]
     lines = [".. Made by tests/bench from its JSON: do not edit.",
              "", "=" * len(title), title, "=" * len(title), "",
              *(f":{term}: ``{text}``" if term == "Command" else
-               f":{term}: {text}" for term, text in about_lines(about)), ""]
-    for sentence in limits(about):
+               f":{term}: {text}" for term, text in about_lines(abouts)), ""]
+    for sentence in limits(abouts[0]):
         lines += wrap(sentence) + [""]
     for word in ("skipped", "failed"):
         for key, why in results[word].items():
@@ -573,7 +581,8 @@ def write_rst(path, title, parts, results, picture):
 
 def tables(parts, results):
     return [table for part in parts if part.key in results
-            for table in part.tables(results[part.key], results["about"])]
+            for table in part.tables(results[part.key],
+                                         about_of(results, part))]
 
 
 def write_csv(path, parts, results):
@@ -600,11 +609,11 @@ def report(path, parts):
     no_picture = draw(path, parts, results)
     write_csv(f"{path}.csv", parts, results)
     title = "What was measured with OVS " + next(
-        reversed(results["about"]["versions"].values()))["ovs"]
+        reversed(results["abouts"][0]["versions"].values()))["ovs"]
     write_rst(f"{path}.rst", title, parts, results,
               None if no_picture else os.path.basename(path) + ".svg")
     say()
-    for term, text in about_lines(results["about"]):
+    for term, text in about_lines(results["abouts"]):
         say(f"{term + ':':<14}{text}")
     for table in tables(parts, results):
         say("\n" + show_table(table))

@@ -280,7 +280,7 @@ request(struct jumbo_mtu_outcome *outcome, int mtu, int fallback)
     const struct jumbo_mtu_request request = {
         .mtu = mtu, .source = JUMBO_MTU_INTERFACE, .fallback = fallback
     };
-    bool is_new = jumbo_mtu_is_new(outcome, &request);
+    bool is_new = jumbo_mtu_set_request(outcome, &request);
 
     printf("request %d, else %d: %s\n", mtu, fallback,
            is_new ? "new" : "as before");

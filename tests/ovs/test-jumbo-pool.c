@@ -1128,19 +1128,19 @@ test_shrink(struct ovs_cmdl_context *ctx)
     mbufs = take(old, lent);
     destroy(&a);
     jumbo_pools_run();
-    ovs_assert(n_pools() == 1 && !jumbo_port_must_restart(&v));
+    ovs_assert(n_pools() == 1 && !jumbo_port_must_move(&v));
     restart_requested();
     mp = prepare_and_commit(&b, more);
     jumbo_pools_run();
     ovs_assert(missing_of(&b) && n_pools() == 3);
     ovs_assert(!restart_requested());
-    ovs_assert(jumbo_port_must_restart(&v) && jumbo_port_must_restart(&w));
+    ovs_assert(jumbo_port_must_move(&v) && jumbo_port_must_move(&w));
     small = switch_pool(&v, guest);
     ovs_assert(small != old && small->populated_size >= lent);
     ovs_assert(small->populated_size < old->populated_size / 2);
     ovs_assert(can_receive(small));
     ovs_assert(switch_pool(&w, guest) == small);
-    ovs_assert(!jumbo_port_must_restart(&v));
+    ovs_assert(!jumbo_port_must_move(&v));
 
     /* When all mbufs of the old one are back, others have its memory. */
     jumbo_pools_run();
@@ -1150,7 +1150,7 @@ test_shrink(struct ovs_cmdl_context *ctx)
     jumbo_pools_run();
     ovs_assert(!missing_of(&b) && has(mp, 1, 12000, 1024, 1));
     jumbo_pools_run();
-    ovs_assert(!missing_of(&v) && !jumbo_port_must_restart(&v));
+    ovs_assert(!missing_of(&v) && !jumbo_port_must_move(&v));
     destroy(&v);
     destroy(&w);
     destroy(&b);
@@ -1167,7 +1167,7 @@ test_shrink(struct ovs_cmdl_context *ctx)
     destroy(&a);
     prepare_in_vain(&v, most);
     jumbo_pools_run();
-    ovs_assert(n_pools() == 1 && !jumbo_port_must_restart(&b));
+    ovs_assert(n_pools() == 1 && !jumbo_port_must_move(&b));
     ovs_assert(prepare_and_commit(&b, needs_of(8192, 1, 400, 512)) == old);
     destroy(&c);
     ovs_assert(switch_pool(&b, needs_of(8192, 1, 500, 512)) == old);
@@ -1269,11 +1269,11 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(old->size == demand_of(3, 192, 192, 1) * 3 / 2);
     ovs_assert(old->populated_size == old->size);
     ovs_assert(restart_requested());
-    ovs_assert(jumbo_port_must_restart(&a) && jumbo_port_must_restart(&c));
+    ovs_assert(jumbo_port_must_move(&a) && jumbo_port_must_move(&c));
     jumbo_port_commit(&b);
     ovs_assert(prepare_and_commit(&a, needs) == old);
     ovs_assert(prepare_and_commit(&c, needs) == old);
-    ovs_assert(!jumbo_port_must_restart(&a));
+    ovs_assert(!jumbo_port_must_move(&a));
     ovs_assert(n_pools() == 1);
     ovs_assert(can_receive(old));
     ovs_assert(((struct dp_packet *) *(mbufs = take(old, 1)))->source
@@ -1285,9 +1285,9 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(new != old);
     ovs_assert(new->populated_size == demand_of(3, 1128, 192, 1) * 3 / 2);
     ovs_assert(restart_requested());
-    ovs_assert(jumbo_port_must_restart(&a) && jumbo_port_must_restart(&b));
+    ovs_assert(jumbo_port_must_move(&a) && jumbo_port_must_move(&b));
     jumbo_port_commit(&b);
-    ovs_assert(jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&b));
+    ovs_assert(jumbo_port_must_move(&a) && !jumbo_port_must_move(&b));
     ovs_assert(n_pools() == 2);
     ovs_assert(prepare_and_commit(&a, needs) == new);
     ovs_assert(prepare_and_commit(&c, needs) == new);
@@ -1302,7 +1302,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     /* If a pool can't be replaced, its ports go on. */
     memory = memory_now();
     prepare_in_vain(&b, needs_of(128, 1, 1 << 20, 64));
-    ovs_assert(!jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&b));
+    ovs_assert(!jumbo_port_must_move(&a) && !jumbo_port_must_move(&b));
     ovs_assert(!restart_requested());
     ovs_assert(prepare_and_commit(&b, more) == new);
     ovs_assert(memory_is(memory));
@@ -1317,7 +1317,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     count_frags(8000);
     ovs_assert(restart_requested());
     jumbo_port_commit(&a);
-    ovs_assert(jumbo_port_must_restart(&a));
+    ovs_assert(jumbo_port_must_move(&a));
     ovs_assert(can_receive(old));
     new = prepare_and_commit(&a, needs);
     ovs_assert(new != old);
@@ -1359,7 +1359,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     growing = prepare_and_commit(&a, needs);
     ovs_assert(growing != old && has_ops(growing, "ovs_jumbo"));
     prepare_and_commit(&a, needs_of(128, 1, 64, 1 << 12));
-    ovs_assert(!jumbo_port_must_restart(&a) && !jumbo_port_must_restart(&d));
+    ovs_assert(!jumbo_port_must_move(&a) && !jumbo_port_must_move(&d));
     ovs_assert(prepare_and_commit(&d, once) == old);
 
     destroy(&a);
@@ -1387,7 +1387,7 @@ add_ports(const char *ops_name)
         ovs_assert(has_ops(mp, ops_name));
         n_restarts += restart_requested();
         for (int j = 0; j < i; j++) {
-            if (jumbo_port_must_restart(&ports[j])) {
+            if (jumbo_port_must_move(&ports[j])) {
                 ovs_assert(prepare_and_commit(&ports[j], needs) == mp);
             }
         }
@@ -1527,7 +1527,7 @@ check_faults(int (*f)(void), bool in_place, bool lasts)
         jumbo_set_max_frags(f == fault_frags ? 2000 : 0);
         for (int i = 0; i < 2; i++) {
             ovs_assert(!missing_of(&fault_ports[i])
-                       || jumbo_port_must_restart(&fault_ports[i]));
+                       || jumbo_port_must_move(&fault_ports[i]));
             prepare_and_commit(&fault_ports[i], needs[i]);
             ovs_assert(!missing_of(&fault_ports[i]));
         }
