@@ -67,9 +67,9 @@ free_memory_of(struct rte_mempool_memhdr *memhdr OVS_UNUSED, void *memory)
     rte_free(memory);
 }
 
-/* Returns where devices find 'addr', which is in DPDK's memory.  Unlike
- * rte_mem_virt2iova(), this asks DPDK and not the kernel, which would be slow
- * for each page. */
+/* Returns where devices find 'addr', which is in DPDK's memory.  For physical
+ * addresses, rte_mem_virt2iova() would ask the kernel, which is slow for each
+ * page. */
 static rte_iova_t
 iova_of(const char *addr)
 {

@@ -42,7 +42,7 @@ VLOG_DEFINE_THIS_MODULE(jumbo_pool);
  * can ever have, rounded up to a power of 2, like that of Open vSwitch's own.
  * If a pool grows in place, its ring has room for all mbufs that its limit
  * allows, for 4 times its first target, since there may be more memory later,
- * and if ports share it, for these. */
+ * and if ports share it, at least for MIN_SHARED_RING. */
 #define MIN_SHARED_RING (1u << 18)
 
 struct jumbo_pool {

@@ -440,6 +440,7 @@ class Flows(Part):
     labels = ("way", "flows", "frame")
     title = "Forwarding, by the number of flows and rules"
     sink = "a net_null port"
+    quick_threads = 1
     ways = (Way("one PMD thread", 1, False, FLOWS, FRAMES),
             Way("four PMD threads", 4, False, *SOME_CASES),
             Way("one PMD thread, into VXLAN", 1, True, *SOME_CASES))
@@ -449,7 +450,7 @@ class Flows(Part):
         if not bench.quick:
             return self.ways
         return [way._replace(flows=QUICK_FLOWS, frames=QUICK_FRAMES[-1:])
-                for way in self.ways if way.threads == 1]
+                for way in self.ways if way.threads == self.quick_threads]
 
     @staticmethod
     def _slices(bench):
@@ -558,11 +559,18 @@ class Flows(Part):
 
         comes(lambda: installed() >= flows, INSTALL_SECONDS)
         time.sleep(SETTLE_SECONDS)
-        in_datapath = installed()
+        def sent():
+            return switch.sent_packets(unixctl.call("dpctl/show", "-s"), "p1")
+
+        in_datapath, before = installed(), sent()
         found = [pmd_work(switch, unixctl) for _ in range(slices)]
         cost, packets = map(statistics.median, zip(*found))
+        arrived = sent() - before
+        if not arrived:
+            raise LabError("p1 has sent nothing.")
         return {"installed": in_datapath, "ns_per_packet": cost,
-                "packets_per_second": packets / SLICE_SECONDS}
+                "packets_per_second": packets / SLICE_SECONDS,
+                "arrived": min(arrived / sum(n for _, n in found), 1)}
 
     def tables(self, results, about):
         told = []
@@ -578,6 +586,7 @@ class Flows(Part):
                                 frame=frame) for build in about["builds"]],
                         "{:,.0f}")))
                 lines.append(line)
+            lines += self._more_lines(rows, frames, about)
             told.append(Table(
                 f"{self.title}: {title}",
                 "A guest (testpmd, flowgen) sends packets of as many flows as "
@@ -590,6 +599,11 @@ class Flows(Part):
                 f"{how_many_runs(about)} (smallest to largest).",
                 ["flows", *(f"{frame:,} bytes" for frame in frames)], lines))
         return told
+
+    @staticmethod
+    def _more_lines(rows, frames, about):
+        """Returns more lines of a way's table."""
+        return []
 
     def draw(self, axes, results, about):
         rows = [row for row in results["rows"]
@@ -613,6 +627,7 @@ class BetweenGuests(Flows):
     sink = f"another guest, which has {IDLE_QUEUES} queues and sends nothing"
     ways = tuple(Way(plural(threads, "PMD thread"), threads, False,
                      QUICK_FLOWS, IDLE_FRAMES) for threads in (1, 8, 16))
+    quick_threads = 8
     draw = None
 
     def _add_sink(self, lab, switch):
@@ -632,6 +647,13 @@ class BetweenGuests(Flows):
             switch.wait("p1", "link_state=down")
 
         return stop
+
+    @staticmethod
+    def _more_lines(rows, frames, about):
+        return [["arrived", *(", ".join(cells(
+            [values(rows, build, "arrived", frame=frame)
+             for build in about["builds"]], "{:.0%}", ratio=None))
+            for frame in frames)]]
 
 
 def pmd_work(switch, unixctl):

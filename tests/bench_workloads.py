@@ -171,7 +171,7 @@ class Workloads(Part):
     """Files over NFS, and small packets beside a stream."""
 
     key, case = "workloads", "case"
-    title = "What MTU should I take?"
+    title = "Which MTU should I use?"
 
     @staticmethod
     def _mtus(bench):

@@ -336,7 +336,7 @@ def versions(root):
     dpdk = re.search(r"DPDK (\S+)", text)
     if not ovs or not dpdk:
         raise LabError(f"{root} is not an Open vSwitch with DPDK: {text}")
-    return {"ovs": ovs[1], "dpdk": dpdk[1], "root": os.path.abspath(root)}
+    return {"ovs": ovs[1], "dpdk": dpdk[1]}
 
 
 # The report.  Everything in it is made from the JSON file.
@@ -582,7 +582,7 @@ def write_rst(path, title, parts, results, picture):
 def tables(parts, results):
     return [table for part in parts if part.key in results
             for table in part.tables(results[part.key],
-                                         about_of(results, part))]
+                                     about_of(results, part))]
 
 
 def write_csv(path, parts, results):
