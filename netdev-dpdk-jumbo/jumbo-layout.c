@@ -308,8 +308,8 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
 
     pool->demand = jumbo_demand(in);
     pool->base = MIN(pool->demand.total
-                       - pool->demand.terms[JUMBO_DEMAND_HEADROOM],
-                       pool->limit);
+                     - pool->demand.terms[JUMBO_DEMAND_HEADROOM],
+                     pool->limit);
     pool->target = with_headroom(l, pool->base);
     pool->minimum = MIN(to_start, pool->base);
     pool->limit = with_headroom(l, pool->limit);

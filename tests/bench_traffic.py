@@ -492,7 +492,7 @@ class Flows(Part):
                         "--forward-mode=flowgen", f"--flowgen-flows={flows}",
                         f"--txpkts={frame}", f"--rxq={queues}",
                         f"--txq={queues}"])
-                stop = self._sink(lab, switch, frame)
+                sink = self._sink(lab, switch, frame)
                 switch.wait("v0", "link_state=up")
                 set_mtu(switch, mtu, ["v0"])
                 set_mtu(switch, mtu + VXLAN_LEN * way.tunnel, ["p1"])
@@ -506,9 +506,10 @@ class Flows(Part):
                     f"{rows[-1]['case']}, {build}: "
                     f"{row['ns_per_packet']:.0f} ns/packet, "
                     f"{row['packets_per_second'] / 1e6:.2f} million packets/s")
-                guest.stop()
-                switch.wait("v0", "link_state=down")
-                stop()
+                for one, port in (guest, "v0"), (sink, "p1"):
+                    if one:
+                        one.stop()
+                        switch.wait(port, "link_state=down")
         return rows
 
     def _add_sink(self, lab, switch):
@@ -516,8 +517,7 @@ class Flows(Part):
         switch.add_null(1, 1500, ",no-rx=1")
 
     def _sink(self, lab, switch, frame):
-        """Starts what receives from p1; returns a function that ends it."""
-        return lambda: None
+        """Starts the guest that receives from p1, if there is one."""
 
     def _connect(self, lab, switch, way, flows):
         """Adds the ports v0, from which packets come, and p1, by which they
@@ -641,12 +641,7 @@ class BetweenGuests(Flows):
                 "--forward-mode=rxonly", f"--rxq={IDLE_QUEUES}",
                 f"--txq={IDLE_QUEUES}", "--total-num-mbufs=24576"])
         switch.wait("p1", "link_state=up")
-
-        def stop():
-            guest.stop()
-            switch.wait("p1", "link_state=down")
-
-        return stop
+        return guest
 
     @staticmethod
     def _more_lines(rows, frames, about):
