@@ -82,6 +82,9 @@ class Relay(threading.Thread):
             with self._for_guest, self._accept(self._for_guest) as guest:
                 while True:
                     self._serve(guest)
+        for _, _, fds in self._state.values():
+            for fd in fds:             # one of them is the guest's memory
+                os.close(fd)
 
     @staticmethod
     def _accept(listener):
