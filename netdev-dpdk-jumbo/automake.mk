@@ -24,6 +24,8 @@ lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-turn.h
 if DPDK_NETDEV
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-grow.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-grow.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-host.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-host.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-memory.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-memory.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-plan.c
@@ -33,4 +35,6 @@ lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-rx.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-rx.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-show.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-show.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-words.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-words.h
 endif

@@ -17,24 +17,14 @@
 #ifndef JUMBO_PLAN_H
 #define JUMBO_PLAN_H 1
 
-/* What mempools would take: after a change of the running switch ("ovs-appctl
- * netdev-dpdk/mempool-plan"), or on a host that is described in a file, where
- * neither a switch nor DPDK runs ("ovs-vswitchd --mempool-plan"). */
+/* What mempools would take after a change of the running switch ("ovs-appctl
+ * netdev-dpdk/mempool-plan"). */
 
-struct jumbo_needs;
-struct smap;
+#include "jumbo-words.h"
+
 struct unixctl_conn;
-
-/* Sets the buffers in 'needs', where all else is set, with
- * jumbo_needs_set_buffers(), as the user configured them. */
-typedef void jumbo_set_buffers(struct jumbo_needs *needs);
-
-/* Makes jumbo_set_buffers() respect 'other_config'. */
-typedef void jumbo_configure(const struct smap *other_config);
 
 void jumbo_plan_change(struct unixctl_conn *, int argc, const char *argv[],
                        jumbo_set_buffers *);
-int jumbo_plan_host(const char *file_name, jumbo_configure *,
-                    jumbo_set_buffers *);
 
 #endif /* jumbo-plan.h */

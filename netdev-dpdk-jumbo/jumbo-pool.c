@@ -529,6 +529,7 @@ pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
         }
         if (old) {
             old->replaced = true;
+            pool->n_missing = old->n_missing; /* As it was reported. */
         }
     }
     if (mbufs_of(pool) != has) {

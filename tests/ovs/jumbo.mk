@@ -33,6 +33,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-show.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-limits.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-pool.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-plan.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-host.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-headroom.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-grow.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-keep.at
