@@ -529,7 +529,9 @@ pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
         }
         if (old) {
             old->replaced = true;
-            pool->n_missing = old->n_missing; /* As it was reported. */
+            /* What was reported to be missing holds for the new one, so that
+             * it is reported when it is there. */
+            pool->n_missing = old->n_missing;
         }
     }
     if (mbufs_of(pool) != has) {

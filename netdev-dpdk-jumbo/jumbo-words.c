@@ -98,8 +98,9 @@ is_choice(const char *text, const char *choices)
     return found;
 }
 
-/* Returns NULL if 'value' is valid for 'key', otherwise an error message that
- * the caller must free. */
+/* Checks whether 'value' is valid for 'key', and stores its number if it is to
+ * be one.  Returns NULL if it is valid, otherwise an error message that the
+ * caller must free. */
 static char *
 check_value(const struct jumbo_key *key, struct jumbo_value *value,
             const char *word)
@@ -135,9 +136,11 @@ check_value(const struct jumbo_key *key, struct jumbo_value *value,
     return NULL;
 }
 
-/* Parses 'words', of the form KEY=VALUE with the 'n_keys' of 'keys', into
- * 'values', one for each key, which the caller must clear.  Returns NULL if
- * successful, otherwise an error message that the caller must free. */
+/* Parses 'words', of the form KEY=VALUE with one of the 'n_keys' in 'keys',
+ * into 'values', one for each key.  These must be zeroed before the first
+ * call, keep what earlier calls parsed, and must be freed by the caller with
+ * jumbo_words_clear(), after an error, too.  Returns NULL if successful,
+ * otherwise an error message that the caller must free. */
 char *
 jumbo_words_parse(const char *const words[], size_t n,
                   const struct jumbo_key keys[], size_t n_keys,

@@ -43,7 +43,7 @@ struct jumbo_key {
 
 struct jumbo_value {
     char *text;                 /* NULL if it wasn't given. */
-    int number;
+    int number;                 /* If the key's type is a number. */
 };
 
 /* The keys of new ports, and then the others of a change. */

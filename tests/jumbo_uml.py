@@ -78,13 +78,15 @@ class Relay(threading.Thread):
 
     def run(self):
         """Serves the guest as long as it is there."""
-        with contextlib.suppress(OSError, EOFError), self._for_switch:
-            with self._for_guest, self._accept(self._for_guest) as guest:
-                while True:
-                    self._serve(guest)
-        for _, _, fds in self._state.values():
-            for fd in fds:             # one of them is the guest's memory
-                os.close(fd)
+        try:
+            with contextlib.suppress(OSError, EOFError), self._for_switch:
+                with self._for_guest, self._accept(self._for_guest) as guest:
+                    while True:
+                        self._serve(guest)
+        finally:
+            for _, _, fds in self._state.values():
+                for fd in fds:         # one of them is the guest's memory
+                    os.close(fd)
 
     @staticmethod
     def _accept(listener):
