@@ -372,9 +372,9 @@ host_set_memory(struct host *host, const char *list)
     return NULL;
 }
 
-/* Passes the values of 'host' to 'configure', or sets them in 'host'.  Returns
- * NULL if successful, otherwise an error message that the caller must free. */
-static char *
+/* Ends what 'host' is but for its ports: passes it to 'configure', or sets it
+ * in 'host'. */
+static void
 host_configure(struct host *host, jumbo_configure *configure)
 {
     static const int in_other_config[] = {
@@ -392,14 +392,30 @@ host_configure(struct host *host, jumbo_configure *configure)
     configure(&config);
     smap_destroy(&config);
     host->n_threads = jumbo_words_number(host->values, HOST_PMDS, 1) + 1;
-    return (host->values[HOST_SOCKET_MEM].text
-            ? host_set_memory(host, host->values[HOST_SOCKET_MEM].text)
-            : NULL);
+}
+
+/* Adds to 'host' what the 'n' 'words' describe, which isn't about ports and
+ * must come before them.  Returns NULL if successful, otherwise an error
+ * message that the caller must free. */
+static char *
+host_describe(struct host *host, const char *const words[], size_t n)
+{
+    const char *memory;
+    char *error;
+
+    if (host->n_threads) {
+        return xasprintf("%s: ports begin with \"type=\", and what is not "
+                         "about ports comes before the first of them",
+                         words[0]);
+    }
+    error = jumbo_words_parse(words, n, host_keys, HOST_N_KEYS, host->values);
+    memory = host->values[HOST_SOCKET_MEM].text;
+    return error || !memory ? error : host_set_memory(host, memory);
 }
 
 /* Adds to 'host' what 'words' describe: ports if one of the words is their
- * type, otherwise something else, which must come before all ports.  Returns
- * NULL if successful, otherwise an error message that the caller must free. */
+ * type, otherwise something else.  Returns NULL if successful, otherwise an
+ * error message that the caller must free. */
 static char *
 host_add(struct host *host, const struct svec *words,
          jumbo_configure *configure, jumbo_set_buffers *set_buffers)
@@ -413,18 +429,13 @@ host_add(struct host *host, const struct svec *words,
         ports = ports || !strncmp(names[i], "type=", strlen("type="));
     }
     if (!ports) {
-        return (host->n_threads
-                ? xasprintf("%s: ports begin with \"type=\", and what is not "
-                            "about ports comes before the first of them",
-                            names[0])
-                : jumbo_words_parse(names, words->n, host_keys, HOST_N_KEYS,
-                                    host->values));
+        return host_describe(host, names, words->n);
     }
-    error = host->n_threads ? NULL : host_configure(host, configure);
-    if (!error) {
-        error = jumbo_words_parse(names, words->n, jumbo_change_keys,
-                                  JUMBO_N_PORT_WORDS, values);
+    if (!host->n_threads) {
+        host_configure(host, configure);
     }
+    error = jumbo_words_parse(names, words->n, jumbo_change_keys,
+                              JUMBO_N_PORT_WORDS, values);
     if (!error) {
         host_add_ports(host, values, set_buffers);
     }
@@ -448,10 +459,13 @@ host_read(struct host *host, FILE *stream, int *line_number,
         error = host_add(host, &words, configure, set_buffers);
         svec_destroy(&words);
     }
+    if (!error && ferror(stream)) {
+        error = xstrdup(ovs_strerror(errno));
+    } else if (!error && !host->n_ports) {
+        error = xstrdup("there are no ports");
+    }
     ds_destroy(&line);
-    return error ? error
-           : host->n_ports ? NULL
-           : xasprintf("there are no ports");
+    return error;
 }
 
 /* Prints what the host that the file 'file_name' describes needs; "-" is

@@ -4,11 +4,11 @@ import contextlib
 import itertools
 import time
 
-from bench_traffic import (ADDRESSES, SLEEP, bits_per_second, iperf3_between,
+from bench_traffic import (ADDRESSES, bits_per_second, iperf3_between,
                            pmd_counted, set_mtu)
 from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, cells, header,
                          how_many_runs, need, plot, refused, values)
-from jumbo_lab import Host, add_address, run
+from jumbo_lab import SLEEP, Host, add_address, run
 from jumbo_uml import UmlGuest, missing_for_uml
 
 MEMORY_MIB = 4096                  # what the unpatched switch wants

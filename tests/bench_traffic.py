@@ -12,8 +12,8 @@ import time
 from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, Unixctl,
                          cells, header, how_many_runs, log_ticks, need, plot,
                          plural, refused, values)
-from jumbo_lab import (ETHER_LEN, FCS_LEN, TESTPMD, VXLAN_LEN, Guest, Host,
-                       LabError, Process, add_address, comes,
+from jumbo_lab import (ETHER_LEN, FCS_LEN, SLEEP, TESTPMD, VXLAN_LEN, Guest,
+                       Host, LabError, Process, add_address, comes,
                        free_hugepages_mib, run, wait_for)
 
 MEMORY_MIB = 4096                  # what the unpatched switch needs
@@ -31,10 +31,6 @@ FIRST_DST = 10 << 24 | 253 << 16   # 10.253.0.0: testpmd's flowgen.c
 INSTALL_SECONDS = 15               # for as many flows in the datapath
 GAP = 0.001                        # between two frames, in seconds
 GUEST_FRAMES = ((), (1514,), (16000,) * 4)
-# An idle PMD thread sleeps up to 100 us, so that its busy time is its own:
-# without sleep, it is preempted while it works, and wastes CPU time.  The
-# second name is that of 3.1.
-SLEEP = ("pmd-sleep-max=100", "pmd-maxsleep=100")
 SETTLE_SECONDS = 2                 # of polling, before a rate is measured
 RATE_SECONDS, QUICK_RATE_SECONDS = 3, 1
 RATE_SLICES = 3

@@ -8,10 +8,10 @@ import re
 import statistics
 
 from bench_guests import MEMORY_MIB, Pair, need_guests
-from bench_traffic import ADDRESSES, SLEEP, set_mtu
+from bench_traffic import ADDRESSES, set_mtu
 from jumbo_bench import (Part, Spread, Table, cells, header, how_many_runs,
                          plot, values)
-from jumbo_lab import LabError
+from jumbo_lab import SLEEP, LabError
 
 MTUS = (1500, 4000, 9000)
 QUICK_MTUS = (1500, 9000)

@@ -54,6 +54,10 @@ VXLAN_LEN = 50                     # what VXLAN over IPv4 adds to a packet
 NUMBERED = b"\x88\xb5"             # EtherType: the first experimental one
 NUMBERED_FILTER = "ether proto 0x88b5"
 WIRE_MTU = 16000                   # kernel MTU of the veths: never the limit
+# An idle PMD thread may sleep up to 100 us: others get the CPU, and its busy
+# time is its own; without sleep, it is preempted while it works.  The second
+# name is that of 3.1.
+SLEEP = ("pmd-sleep-max=100", "pmd-maxsleep=100")
 CPUS = sorted(os.sched_getaffinity(0))
 PMD_CPU = CPUS[1 % len(CPUS)]      # the switch polls here,
 GUEST_CPU = CPUS[2 % len(CPUS)]    # the guest here: the same one if only one
