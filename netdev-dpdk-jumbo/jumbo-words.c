@@ -23,6 +23,7 @@
 #include "compat.h"
 #include "jumbo-driver.h"
 #include "jumbo-frame.h"
+#include "jumbo-layout.h"
 #include "openvswitch/dynamic-string.h"
 #include "svec.h"
 #include "util.h"

@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "jumbo-layout.h"
+struct jumbo_needs;
 
 /* What a value may be. */
 enum jumbo_key_type {
