@@ -136,7 +136,7 @@ run_dpdk() {
     numbers=$(tests_of "$@")
     [ "$numbers" ] || return 0
     set -- sh "$script" -C "$build/tests" AUTOTEST_PATH=utilities:vswitchd:ovsdb:vtep:tests
-    "$@" -j3 $numbers || again "$build/tests/$(basename "$script")" "$@" --recheck
+    "$@" -j$((3 * $(nproc))) $numbers || again "$build/tests/$(basename "$script")" "$@" --recheck
 }
 
 # id_of: an id of the files whose names it reads; it changes when a file does.
