@@ -130,13 +130,14 @@ run_units() {
 }
 
 # run_dpdk BUILD TESTSUITE REGEX: the same for tests on DPDK ports.  Unlike in
-# "make check-dpdk", they run in parallel: each has its network namespace.
+# "make check-dpdk", they run in parallel: each has its network namespace, but
+# their PMD threads share a core, however many there are.
 run_dpdk() {
     local build=$1 script=$2 numbers
     numbers=$(tests_of "$@")
     [ "$numbers" ] || return 0
     set -- sh "$script" -C "$build/tests" AUTOTEST_PATH=utilities:vswitchd:ovsdb:vtep:tests
-    "$@" -j$((3 * $(nproc))) $numbers || again "$build/tests/$(basename "$script")" "$@" --recheck
+    "$@" -j6 $numbers || again "$build/tests/$(basename "$script")" "$@" --recheck
 }
 
 # id_of: an id of the files whose names it reads; it changes when a file does.

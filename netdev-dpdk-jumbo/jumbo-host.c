@@ -354,11 +354,10 @@ static char *
 host_set_memory(struct host *host, const char *list)
 {
     char *copy = xstrdup(list);
-    char *save_ptr = NULL;
+    char *rest = copy;
     int i = 0;
 
-    for (char *s = strtok_r(copy, ",", &save_ptr); s;
-         s = strtok_r(NULL, ",", &save_ptr)) {
+    for (char *s = strsep(&rest, ","); s; s = strsep(&rest, ",")) {
         if (i >= RTE_MAX_NUMA_NODES
             || !str_to_int(s, 10, &host->nodes[i].given)
             || host->nodes[i].given < 0) {

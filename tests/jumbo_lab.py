@@ -1007,13 +1007,13 @@ class Capture:
         return comes(lambda: enough(self.read()), seconds)
 
 
-def exchange(sender, receiver, frames, path, window=8, seconds=5):
+def exchange(sender, receiver, frames, path, window=6, seconds=5):
     """Sends frames; returns those captured at the receiver, in `path`.
 
     At most `window` frames are on the way at any time, so that a switch that
-    must share its CPU loses none: net_pcap's buffer overflows when the thread
-    that polls it doesn't run for some milliseconds.  Gives up when no frame
-    arrives for that many seconds.
+    must share its CPU loses none: while the thread that polls a net_pcap
+    doesn't run, there are eight buffers, each of which may have a single frame.
+    Gives up when no frame arrives for that many seconds.
     """
     with Capture(receiver, path) as capture:
         for end in range(window, len(frames) + window, window):
