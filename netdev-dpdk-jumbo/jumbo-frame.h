@@ -108,9 +108,10 @@ jumbo_min_mtu(int size)
     return min;
 }
 
-/* Returns the buffer size that Open vSwitch itself uses for MTU 'mtu'
- * (netdev-dpdk.c, dpdk_buf_size()).  The boundaries of 'jumbo_buffer_sizes'
- * are among its own, so ports that share a pool there share one here, too. */
+/* Returns the buffer size for MTU 'mtu' of Open vSwitch's own mempools
+ * (dpdk_buf_size(), netdev-dpdk.c of 4.0).  The boundaries of
+ * 'jumbo_buffer_sizes' are among its own, so ports that share a pool there
+ * share one here, too. */
 static inline int
 jumbo_ovs_buffer_size(int mtu)
 {

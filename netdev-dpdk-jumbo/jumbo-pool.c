@@ -600,14 +600,6 @@ shortage(int memory_node, size_t needed)
                                        "beyond dpdk-socket-limit" : "");
 }
 
-/* Returns true if 'port' must be stopped to get another pool.  One without a
- * device needn't: threads take each mbuf from the pool when they need it. */
-static bool
-has_device(const struct jumbo_port *port)
-{
-    return port->now.n_rxq || port->next.n_rxq;
-}
-
 /* Returns true if all ports that receive into 'pool', except for 'stops',
  * which may be NULL, can get another pool while they run. */
 static bool
@@ -618,7 +610,7 @@ can_be_left(const struct jumbo_pool *pool, const struct jumbo_port *stops)
 
     LIST_FOR_EACH (port, node, &all_ports) {
         if ((port->pool == pool || port->next_pool == pool)
-            && port != stops && has_device(port)) {
+            && port != stops && !port->switches) {
             return false;
         }
     }
@@ -803,9 +795,8 @@ grow(void)
 /* Ports. */
 
 /* Requests reconfiguration of the ports that receive into a replaced pool,
- * except for those that can change pools while they run (see
- * jumbo_port_must_move()), and of those that wait for a pool that is there
- * now. */
+ * except for those that get the new one while they run, and of those that wait
+ * for a pool that is there now. */
 static void
 reconfigure_ports(void)
     OVS_REQUIRES(mutex)
@@ -813,8 +804,7 @@ reconfigure_ports(void)
     struct jumbo_port *port;
 
     LIST_FOR_EACH (port, node, &all_ports) {
-        if (port->next_pool && port->next_pool->replaced
-            && has_device(port)) {
+        if (port->next_pool && port->next_pool->replaced && !port->switches) {
             netdev_request_reconfigure(port->netdev);
         }
         if (port->waits) {
@@ -918,7 +908,7 @@ check_promise(const struct jumbo_port *port, char **errorp)
 /* Prepares 'port' for 'needs': provides the pool that it will receive into.
  * Until jumbo_port_commit(), the port may go on as it is, or prepare for
  * something else.  'netdev' is kept, and is asked to reconfigure itself when
- * it must (see jumbo_port_must_move()).
+ * its pool was replaced, unless the port switches.
  *
  * If 'stops' is true, the port is going to be stopped, or isn't running, so it
  * may get a smaller pool where its own is too large.  A port whose MTU is to
@@ -1033,7 +1023,7 @@ jumbo_port_switch(struct jumbo_port *port)
 }
 
 /* Returns true if 'port' receives into a pool that was replaced, so that it
- * must prepare again to get the new one and, if it has a device, restart. */
+ * must prepare again to get the new one. */
 bool
 jumbo_port_must_move(const struct jumbo_port *port)
 {

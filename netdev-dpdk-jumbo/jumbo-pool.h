@@ -64,6 +64,8 @@ struct jumbo_port {
     struct netdev *netdev;
     bool known;                 /* In that list. */
     bool waits;                 /* For memory for a pool, since it has none. */
+    bool switches;              /* Set by its owner: while it runs, it gets
+                                 * other pools by jumbo_port_switch(). */
     struct jumbo_needs now;     /* What it has. */
     struct jumbo_pool *pool;    /* That it receives into, or NULL. */
     struct jumbo_needs next;    /* What it is going to have, */

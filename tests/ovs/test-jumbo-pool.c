@@ -1108,8 +1108,8 @@ test_shrink(struct ovs_cmdl_context *ctx)
     const struct jumbo_needs nic = needs_of(8192, 1, 4096, 1024);
     struct jumbo_needs more = needs_of(2048, 1, 12000, 1024);
     const struct jumbo_needs most = needs_of(2048, 1, 16000, 1024);
-    struct jumbo_port v = { .netdev = NULL };
-    struct jumbo_port w = { .netdev = NULL };
+    struct jumbo_port v = { .switches = true };
+    struct jumbo_port w = { .switches = true };
     struct jumbo_port a = { .netdev = NULL };
     struct jumbo_port b = { .netdev = NULL };
     struct jumbo_port c = { .netdev = NULL };
@@ -1361,9 +1361,25 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     prepare_and_commit(&a, needs_of(128, 1, 64, 1 << 12));
     ovs_assert(!jumbo_port_must_move(&a) && !jumbo_port_must_move(&d));
     ovs_assert(prepare_and_commit(&d, once) == old);
-
     destroy(&a);
     destroy(&d);
+
+    /* A guest's port is asked, too, unless it switches. */
+    needs = needs_of(128, 0, 0, 0);
+    needs.grows_in_place = false;
+    memset(&a, 0, sizeof a);
+    prepare_and_commit(&a, needs);
+    restart_requested();
+    count_frags(3000);
+    ovs_assert(jumbo_port_must_move(&a) && restart_requested());
+    prepare_and_commit(&a, needs);
+    a.switches = true;
+    count_frags(8000);
+    ovs_assert(jumbo_port_must_move(&a) && !restart_requested());
+    prepare_and_commit(&a, needs);
+    count_frags(0);
+
+    destroy(&a);
     ovs_assert(memory_is(start));
 }
 
