@@ -51,8 +51,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
+#include <rte_memzone.h>
 #include <rte_vhost.h>
 
 static rte_eth_dev_cb_fn callback;
@@ -257,6 +259,23 @@ rte_malloc_socket(const char *type, size_t size, unsigned int align,
 
     return type && !strcmp(type, "ovs-mbufs") && is_full(socket)
            ? NULL : f(type, size, align, socket);
+}
+
+/* The elements of mempools that don't grow. */
+const struct rte_memzone *
+rte_memzone_reserve_aligned(const char *name, size_t len, int socket,
+                            unsigned int flags, unsigned int align)
+{
+    const struct rte_memzone *(*f)(const char *, size_t, int, unsigned int,
+                                   unsigned int)
+        = real("rte_memzone_reserve_aligned");
+
+    if (!strncmp(name, "MP_ovs", 6) && strchr(name + 6, '_')
+        && is_full(socket)) {
+        rte_errno = ENOMEM;
+        return NULL;
+    }
+    return f(name, len, socket, flags, align);
 }
 
 int
