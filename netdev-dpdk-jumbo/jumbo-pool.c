@@ -794,9 +794,17 @@ grow(void)
 
 /* Ports. */
 
+/* Returns the memory that is free where the pool of 'port' is. */
+static size_t
+free_memory(const struct jumbo_port *port)
+{
+    return jumbo_memory_free(jumbo_memory_node(port->now.numa_id));
+}
+
 /* Requests reconfiguration of the ports that receive into a replaced pool,
  * except for those that get the new one while they run, and of those that wait
- * for a pool that is there now. */
+ * for a pool that is there now.  A port that couldn't be reconfigured for lack
+ * of memory is asked again when there is more or less of it. */
 static void
 reconfigure_ports(void)
     OVS_REQUIRES(mutex)
@@ -804,7 +812,8 @@ reconfigure_ports(void)
     struct jumbo_port *port;
 
     LIST_FOR_EACH (port, node, &all_ports) {
-        if (port->next_pool && port->next_pool->replaced && !port->switches) {
+        if (port->next_pool && port->next_pool->replaced && !port->switches
+            && port->tried != free_memory(port)) {
             netdev_request_reconfigure(port->netdev);
         }
         if (port->waits) {
@@ -971,6 +980,7 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
     }
     *mpp = port->next_pool ? port->next_pool->mp : NULL;
     sweep();
+    port->tried = error ? free_memory(port) : 0;
     ovs_mutex_unlock(&mutex);
     return error;
 }

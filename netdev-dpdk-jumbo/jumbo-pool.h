@@ -25,7 +25,7 @@
  * reconfigured.  A pool never shrinks, but is freed when nothing needs it any
  * more and its mbufs are back; and where memory is short, a pool with more
  * than half again as many mbufs as it is to have is replaced by a smaller one,
- * if no device must be stopped for that.
+ * if no port must be stopped just for that.
  *
  * A port that can't have the least that it needs is refused before anything
  * has changed.  Where there is memory for that, but not for all mbufs that
@@ -64,6 +64,8 @@ struct jumbo_port {
     struct netdev *netdev;
     bool known;                 /* In that list. */
     bool waits;                 /* For memory for a pool, since it has none. */
+    size_t tried;               /* Bytes of memory that were free when it
+                                 * couldn't get another pool, otherwise 0. */
     bool switches;              /* Set by its owner: while it runs, it gets
                                  * other pools by jumbo_port_switch(). */
     struct jumbo_needs now;     /* What it has. */

@@ -1378,8 +1378,29 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(jumbo_port_must_move(&a) && !restart_requested());
     prepare_and_commit(&a, needs);
     count_frags(0);
+    destroy(&a);
+
+    /* A port that can't be reconfigured is asked again when there is another
+     * amount of memory. */
+    needs = needs_of(128, 1, 64, 64);
+    needs.grows_in_place = false;
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    prepare_and_commit(&a, needs);
+    restart_requested();
+    count_frags(3000);
+    ovs_assert(restart_requested());
+    prepare_in_vain(&a, needs_of(128, 1, 1 << 20, 64));
+    jumbo_pools_run();
+    ovs_assert(jumbo_port_must_move(&a) && !restart_requested());
+    prepare_and_commit(&b, needs_of(256, 1, 64, 64));
+    ovs_assert(restart_requested());
+    prepare_and_commit(&a, needs);
+    ovs_assert(!jumbo_port_must_move(&a));
+    count_frags(0);
 
     destroy(&a);
+    destroy(&b);
     ovs_assert(memory_is(start));
 }
 
