@@ -82,6 +82,32 @@ static const struct {
     { "net_netvsc", { NULL }, 2 },
 };
 
+/* Drivers that fill several receive rings for a queue, as known from their
+ * sources in DPDK 22.11, 24.11 and 25.11:
+ *
+ *   - net_bnxt has another one, 4 times as long, for what doesn't fit into the
+ *     first buffer (bnxt_ring.h, AGG_RING_SIZE_FACTOR), as soon as RX scatter
+ *     is requested, which Open vSwitch does for an MTU above 1500.
+ *
+ *   - net_bnx2x takes whole pages, of which it can't use all, so that 2048
+ *     descriptors become 4096 (bnx2x_rxtx.c, bnx2x_dev_rx_queue_setup()).
+ *
+ *   - net_idpf and net_cpfl have two buffer queues (idpf_rxtx.c, cpfl_rxtx.c),
+ *     net_vmxnet3 two command rings (vmxnet3_rxtx.c,
+ *     vmxnet3_dev_rx_queue_setup()). */
+static const struct {
+    const char *name;
+    unsigned int n_rings;
+} ring_drivers[] = {
+    { "net_bnxt", 5 },
+    { "net_bnx2x", 2 },
+    { "net_bnx2xvf", 2 },
+    { "net_cpfl", 2 },
+    { "net_idpf", 2 },
+    { "net_vcpf", 2 },
+    { "net_vmxnet3", 2 },
+};
+
 /* Drivers whose devices accept another MTU while they run, as long as a frame
  * fits into their buffers, as known from their sources in DPDK 22.11 and
  * 25.11, and from tests.  Other drivers restart the device themselves
@@ -162,6 +188,12 @@ jumbo_driver_apply(const char *driver, const char *devargs,
     /* These have room for no more (rte_eth_tap.h, the limit of writev()). */
     if (!strcmp(driver, "net_tap") || !strcmp(driver, "net_tun")) {
         needs->rx_filled = MIN(needs->rx_filled, needs->n_rxq * 1023);
+    }
+
+    for (int i = 0; i < ARRAY_SIZE(ring_drivers); i++) {
+        if (!strcmp(driver, ring_drivers[i].name)) {
+            needs->n_rings = ring_drivers[i].n_rings;
+        }
     }
 
     /* The driver doesn't release a receive queue's socket before it opens the

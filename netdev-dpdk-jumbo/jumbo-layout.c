@@ -95,6 +95,13 @@ n_devices(const struct jumbo_needs *needs)
     return MAX(needs->n_devices, 1);
 }
 
+/* Returns how many receive rings there are for one of 'needs'. */
+static unsigned int
+n_rings(const struct jumbo_needs *needs)
+{
+    return n_devices(needs) * MAX(needs->n_rings, 1);
+}
+
 static uint64_t
 tx_descs_of(const struct jumbo_needs *needs)
 {
@@ -350,10 +357,10 @@ add_port(struct layout *l, const struct jumbo_layout_port *port)
         demand = &l->drafts[pools[i]].demand;
         demand->n_rxq += MAX(needs[i]->n_rxq * n_devices(needs[i]),
                              other->n_rxq * n_devices(other));
-        demand->rx_descs += MAX(needs[i]->rx_descs * n_devices(needs[i]),
-                                other->rx_descs * n_devices(other));
-        demand->rx_filled += MAX(needs[i]->rx_filled * n_devices(needs[i]),
-                                 other->rx_filled * n_devices(other));
+        demand->rx_descs += MAX(needs[i]->rx_descs * n_rings(needs[i]),
+                                other->rx_descs * n_rings(other));
+        demand->rx_filled += MAX(needs[i]->rx_filled * n_rings(needs[i]),
+                                 other->rx_filled * n_rings(other));
     }
 }
 

@@ -22,11 +22,13 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_lcore.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 #include <rte_ring.h>
+#include <unistd.h>
 
 #include "dp-packet.h"
 #include "ovs-atomic.h"
@@ -462,14 +464,18 @@ count_free_pages(const struct rte_memseg_list *msl, void *pages_)
     return 0;
 }
 
-#define NODE_DIR "/sys/devices/system/node/node"
+#define NODES_DIR "/sys/devices/system/node"
 
-/* Returns the bytes of the pages of 'page_size' that are free on 'node'. */
+/* Returns the bytes of the pages of 'page_size' that are free on 'node'.  A
+ * kernel that knows no nodes (CONFIG_NUMA) has only a sum. */
 static size_t
 free_hugepages(int node, size_t page_size)
 {
-    char *file_name = xasprintf(NODE_DIR "%d/hugepages/hugepages-%"PRIuSIZE
-                                "kB/free_hugepages", node, page_size / 1024);
+    char *dir = !access(NODES_DIR, F_OK)
+                ? xasprintf(NODES_DIR "/node%d", node)
+                : xstrdup("/sys/kernel/mm");
+    char *file_name = xasprintf("%s/hugepages/hugepages-%"PRIuSIZE
+                                "kB/free_hugepages", dir, page_size / 1024);
     FILE *file = fopen(file_name, "r");
     unsigned long n;
 
@@ -480,6 +486,7 @@ free_hugepages(int node, size_t page_size)
         fclose(file);
     }
     free(file_name);
+    free(dir);
     return n * page_size;
 }
 
@@ -515,4 +522,20 @@ jumbo_memory_free(int memory_node)
         };
     }
     return size;
+}
+
+/* Returns true if 'size' bytes are free for mbufs on another node than
+ * 'memory_node'. */
+bool
+jumbo_memory_elsewhere(int memory_node, size_t size)
+{
+    for (unsigned int i = 0; i < rte_socket_count(); i++) {
+        int node = rte_socket_id_by_idx(i);
+
+        if (jumbo_memory_node(node) != memory_node
+            && jumbo_memory_free(node) >= size) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -81,5 +81,6 @@ bool jumbo_memory_take_failure(const struct rte_mempool *);
 
 int jumbo_memory_node(int numa_id);
 size_t jumbo_memory_free(int memory_node);
+bool jumbo_memory_elsewhere(int memory_node, size_t size);
 
 #endif /* jumbo-memory.h */

@@ -890,8 +890,9 @@ prepare_pool(struct jumbo_port *port, bool stops,
 }
 
 /* Returns 0 if there is memory for the minimum of the pool that 'port' needs
- * when all guests are there.  Otherwise, returns a positive errno value and
- * stores in '*errorp' a message for the user, which the caller must free. */
+ * when all guests are there; on any NUMA node, as long as it isn't known where
+ * its own guest is.  Otherwise, returns a positive errno value and stores in
+ * '*errorp' a message for the user, which the caller must free. */
 static int
 check_promise(const struct jumbo_port *port, char **errorp)
     OVS_REQUIRES(mutex)
@@ -905,7 +906,11 @@ check_promise(const struct jumbo_port *port, char **errorp)
         int node = jumbo_memory_node(wanted->key.numa_id);
         size_t needed = reserved_memory(&all_guests, node, NULL);
 
-        if (needed > jumbo_memory_free(node)) {
+        if (needed > jumbo_memory_free(node)
+            && (port->pool
+                || !jumbo_memory_elsewhere(node,
+                                           size_of(wanted, wanted->minimum)
+                                           + JUMBO_POOL_OVERHEAD))) {
             *errorp = shortage(node, needed);
             error = ENOMEM;
         }

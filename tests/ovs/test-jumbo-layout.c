@@ -117,6 +117,7 @@ random_config(struct config *c, size_t memory)
 {
     static const char *const drivers[] = {
         NULL, "net_i40e", "net_pcap", "mlx5_pci", "net_af_xdp", "net_bonding",
+        "net_bnxt",
     };
     static const int descs[] = { 64, 256, 512, 1024, 2048, 4096 };
     static const int mtus[] = { 68, 999, 1500, 2000, 3000, 6000, 9000, 9702 };
@@ -350,6 +351,8 @@ test_drivers(struct ovs_cmdl_context *ctx OVS_UNUSED)
         { "net_ice", NULL },
         { "net_e1000_em", NULL },
         { "mlx5_pci", "" },
+        { "net_bnxt", "" },
+        { "net_idpf", "" },
         { "net_vmxnet3", "" },
         { "net_af_xdp", "iface=eth0" },
         { "net_bonding", "mode=1,slave=0000:01:00.0,slave=0000:01:00.1" },
@@ -363,12 +366,13 @@ test_drivers(struct ovs_cmdl_context *ctx OVS_UNUSED)
         struct jumbo_needs needs = { .n_rxq = 2, .rx_descs = 1024 };
 
         jumbo_driver_apply(tests[i][0], tests[i][1], &needs);
-        printf("%s %s: %s, %"PRIu64" filled, %u devices%s\n",
+        printf("%s %s: %s, %"PRIu64" filled in %u rings, %u devices%s\n",
                tests[i][0] ? tests[i][0] : "vhost",
                tests[i][1] ? tests[i][1] : "",
                needs.starts_once ? "starts once"
                : needs.grows_in_place ? "grows in place" : "grows by restart",
-               needs.rx_filled, MAX(needs.n_devices, 1),
+               needs.rx_filled, MAX(needs.n_rings, 1),
+               MAX(needs.n_devices, 1),
                tests[i][0] && jumbo_driver_changes_mtu(tests[i][0])
                ? ", MTU while running" : "");
     }
