@@ -794,11 +794,12 @@ grow(void)
 
 /* Ports. */
 
-/* Returns the memory that is free where the pool of 'port' is. */
+/* Returns the bytes of memory that are free where the pool of 'port' is, or 1
+ * if there are none. */
 static size_t
 free_memory(const struct jumbo_port *port)
 {
-    return jumbo_memory_free(jumbo_memory_node(port->now.numa_id));
+    return MAX(jumbo_memory_free(jumbo_memory_node(port->now.numa_id)), 1);
 }
 
 /* Requests reconfiguration of the ports that receive into a replaced pool,
