@@ -471,9 +471,8 @@ count_free_pages(const struct rte_memseg_list *msl, void *pages_)
 static size_t
 free_hugepages(int node, size_t page_size)
 {
-    char *dir = !access(NODES_DIR, F_OK)
-                ? xasprintf(NODES_DIR "/node%d", node)
-                : xstrdup("/sys/kernel/mm");
+    char *of_node = xasprintf(NODES_DIR "/node%d", node);
+    const char *dir = access(NODES_DIR, F_OK) ? "/sys/kernel/mm" : of_node;
     char *file_name = xasprintf("%s/hugepages/hugepages-%"PRIuSIZE
                                 "kB/free_hugepages", dir, page_size / 1024);
     FILE *file = fopen(file_name, "r");
@@ -486,7 +485,7 @@ free_hugepages(int node, size_t page_size)
         fclose(file);
     }
     free(file_name);
-    free(dir);
+    free(of_node);
     return n * page_size;
 }
 
