@@ -62,12 +62,12 @@
                                     JUMBO_BUFFER_ALIGN)
 #define JUMBO_MAX_MTU (JUMBO_MAX_BUFFER - JUMBO_MAX_L2_LEN)
 
-/* The possible buffer sizes.  Each has a mempool of its own, which must be
- * able to fill the transmit rings of all ports, so a few sizes take less
- * memory than buffers that fit every MTU closely.  The first ones are for the
- * usual MTUs: 1500 with room for a tunnel's headers, 3000 to 4000, 9000, and
- * 9710.  None is smaller, since drivers refuse smaller buffers: net_vmxnet3
- * below 1646 bytes, net_af_packet below 2016. */
+/* The buffer sizes of mempools that ports share.  Each has a mempool of its
+ * own, which must be able to fill the transmit rings of all ports, so a few
+ * sizes take less memory than buffers that fit every MTU closely.  The first
+ * ones are for the usual MTUs: 1500 with room for a tunnel's headers, 3000 to
+ * 4000, 9000, and 9710.  None is smaller, since drivers refuse smaller
+ * buffers: net_vmxnet3 below 1646 bytes, net_af_packet below 2016. */
 static const int jumbo_buffer_sizes[] = {
     2048, 4096, 9216, 10240, 16384, 32768, JUMBO_MAX_BUFFER
 };
@@ -121,6 +121,23 @@ jumbo_ovs_buffer_size(int mtu)
 /* The smallest of these sizes for which Open vSwitch's shared pools have the
  * most mbufs that they ever have. */
 #define JUMBO_OVS_LARGE_BUFFER 2048
+
+/* Returns the buffer size for a port of MTU 'mtu' that shares its mempool with
+ * no other: that of Open vSwitch, so that as many buffers fit into the same
+ * memory, but none that drivers refuse. */
+static inline int
+jumbo_own_buffer_size(int mtu)
+{
+    return MAX(jumbo_ovs_buffer_size(mtu), jumbo_buffer_sizes[0]);
+}
+
+/* Returns the smallest MTU that gets a buffer of 'size' in such a mempool. */
+static inline int
+jumbo_own_min_mtu(int size)
+{
+    return size > jumbo_buffer_sizes[0]
+           ? jumbo_max_mtu(size - JUMBO_BUFFER_ALIGN) + 1 : JUMBO_MIN_MTU;
+}
 
 /* Returns the data room of the buffer for MTU 'mtu'. */
 static inline int

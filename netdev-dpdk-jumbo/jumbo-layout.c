@@ -59,6 +59,7 @@ jumbo_needs_key(const struct jumbo_needs *needs, const void *id)
         .numa_id = needs->numa_id,
         .buffer_size = needs->buffer_size,
         .owner = needs->own_pool || needs->starts_once ? id : NULL,
+        .own_size = needs->own_pool,
         .starts_once = needs->starts_once,
     };
 }
@@ -77,7 +78,8 @@ jumbo_pool_key_equals(const struct jumbo_pool_key *a,
 void
 jumbo_needs_set_buffers(struct jumbo_needs *needs, int mtu, bool own_pool)
 {
-    needs->buffer_size = jumbo_buffer_size(mtu);
+    needs->buffer_size = own_pool ? jumbo_own_buffer_size(mtu)
+                         : jumbo_buffer_size(mtu);
     needs->own_pool = own_pool;
 
     needs->ovs_buffer_size = jumbo_ovs_buffer_size(mtu);

@@ -121,6 +121,7 @@ struct jumbo_pool_key {
     int buffer_size;            /* Without headroom. */
     const void *owner;          /* The 'id' of its only port, or NULL if it is
                                  * shared.  Not dereferenced. */
+    bool own_size;              /* See jumbo_own_buffer_size(). */
     bool starts_once;           /* It can't be replaced. */
 };
 

@@ -1232,6 +1232,10 @@ jumbo_pool_info(const struct jumbo_layout_pool *wanted)
     return (struct jumbo_pool_info) {
         .numa_id = wanted->key.numa_id,
         .buffer_size = wanted->key.buffer_size,
+        .min_mtu = wanted->key.own_size
+                   ? jumbo_own_min_mtu(wanted->key.buffer_size)
+                   : jumbo_min_mtu(wanted->key.buffer_size),
+        .max_mtu = jumbo_max_mtu(wanted->key.buffer_size),
         .own = wanted->key.owner,
         .grows_in_place = wanted->grows_in_place,
         .starts_once = wanted->key.starts_once,

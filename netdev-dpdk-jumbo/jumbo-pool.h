@@ -79,6 +79,7 @@ struct jumbo_port {
 struct jumbo_pool_info {
     int numa_id;
     int buffer_size;            /* In bytes, without headroom. */
+    int min_mtu, max_mtu;       /* That get such buffers. */
     bool own;                   /* Of one port that doesn't share it. */
     bool grows_in_place;
     bool starts_once;           /* It stays as it is. */

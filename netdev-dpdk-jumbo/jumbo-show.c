@@ -20,7 +20,6 @@
 
 #include "compat.h"
 #include "jumbo-driver.h"
-#include "jumbo-frame.h"
 #include "jumbo-mtu.h"
 #include "jumbo-pool.h"
 #include "openvswitch/dynamic-string.h"
@@ -42,8 +41,8 @@ static void
 put_pool(struct ds *s, const struct jumbo_pool_info *info, bool plan)
 {
     ds_put_format(s, "%-4d  %-6d  %5d..%-5d  %8"PRIu64"  ", info->numa_id,
-                  info->buffer_size, jumbo_min_mtu(info->buffer_size),
-                  jumbo_max_mtu(info->buffer_size), info->n_mbufs);
+                  info->buffer_size, info->min_mtu, info->max_mtu,
+                  info->n_mbufs);
     if (plan) {
         ds_put_format(s, "%8"PRIu64"  %8.1f  ", info->n_missing,
                       mb(info->missing_size));
@@ -166,10 +165,8 @@ pool_to_json(const struct jumbo_pool_info *info)
     json_object_put(json, "numa", json_integer_create(info->numa_id));
     json_object_put(json, "buffer_size",
                     json_integer_create(info->buffer_size));
-    json_object_put(json, "min_mtu", json_integer_create(
-                        jumbo_min_mtu(info->buffer_size)));
-    json_object_put(json, "max_mtu", json_integer_create(
-                        jumbo_max_mtu(info->buffer_size)));
+    json_object_put(json, "min_mtu", json_integer_create(info->min_mtu));
+    json_object_put(json, "max_mtu", json_integer_create(info->max_mtu));
     json_object_put(json, "own", json_boolean_create(info->own));
     json_object_put_string(
         json, "growth", info->starts_once ? "never"

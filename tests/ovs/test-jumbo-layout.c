@@ -59,16 +59,17 @@ struct config {
 };
 
 /* Returns the bytes that Open vSwitch's own formulas take for the mbufs of
- * 'c', and stores in 'up' which of its ports get a pool.  Written
- * independently, from netdev-dpdk.c: dpdk_mp_get(), dpdk_calculate_mbufs(),
- * dpdk_mp_create(). */
+ * 'c', and stores in 'has' how many the pool of each port has, 0 if it gets
+ * none.  Written independently, from netdev-dpdk.c: dpdk_mp_get(),
+ * dpdk_calculate_mbufs(), dpdk_mp_create(). */
 static size_t
-ovs_size(const struct config *c, bool up[])
+ovs_size(const struct config *c, uint64_t has[])
 {
     struct {
         int frame_size;
         int numa_id;
         size_t size;
+        uint64_t n_mbufs;
     } pools[MAX_PORTS];
     size_t used[N_NODES] = { 0 };
     size_t n = 0, total = 0;
@@ -82,7 +83,7 @@ ovs_size(const struct config *c, bool up[])
             : frame_size + 128 - 18 >= 1500 ? 4096 * 64 : 4096 * 4;
         size_t j = 0;
 
-        up[i] = false;
+        has[i] = 0;
         if (needs->away) {
             continue;
         }
@@ -94,12 +95,14 @@ ovs_size(const struct config *c, bool up[])
             pools[j].frame_size = frame_size;
             pools[j].numa_id = needs->numa_id;
             pools[j].size = 0;
+            pools[j].n_mbufs = 0;
             do {
                 size_t size = mbufs_size(0, frame_size, false, n_mbufs);
 
                 if (used[needs->numa_id] + size + (4 << 20)
                     <= c->memory_sizes[needs->numa_id]) {
                     pools[j].size = size;
+                    pools[j].n_mbufs = n_mbufs;
                     break;
                 }
             } while ((n_mbufs /= 2) >= 4096 * 4);
@@ -107,7 +110,7 @@ ovs_size(const struct config *c, bool up[])
             total += pools[j].size;
             n++;
         }
-        up[i] = pools[j].size > 0;
+        has[i] = pools[j].n_mbufs;
     }
     return total;
 }
@@ -210,12 +213,15 @@ rx_filled(const struct config *c, const struct jumbo_layout_pool *pools,
  *   - Each port that has a pool by these formulas has one here, with at least
  *     what it needs to start, for which there is memory.
  *
+ *   - A port that shares no pool has as many mbufs as by these formulas, or
+ *     all that ports can hold, except where drivers refuse such buffers.
+ *
  *   - No pool is larger than what ports can hold. */
 static void
 test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     struct config *c = xmalloc(sizeof *c);
-    int n_less = 0, n_limited = 0, n_starved = 0;
+    int n_less = 0, n_limited = 0, n_starved = 0, n_own_limited = 0;
 
     random_set_seed(262144);
     for (int i = 0; i < 20000; i++) {
@@ -224,16 +230,16 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
         size_t sizes[N_NODES] = { 0 };
         struct jumbo_layout_pool *pools;
         bool starved = false;
-        bool up[MAX_PORTS];
+        uint64_t has[MAX_PORTS];
         size_t theirs, ours = 0;
         size_t n;
 
         has_hugepages = random_range(2);
         random_config(c, memory);
-        theirs = ovs_size(c, up);
+        theirs = ovs_size(c, has);
         n = jumbo_layout(&c->in, &pools);
         for (size_t j = 0; j < c->in.n_ports; j++) {
-            starved = starved || (!up[j] && !c->ports[j].next.away);
+            starved = starved || (!has[j] && !c->ports[j].next.away);
         }
         for (size_t j = 0; j < n; j++) {
             const struct jumbo_layout_pool *pool = &pools[j];
@@ -264,14 +270,21 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
         }
         n_starved += starved;
         for (size_t j = 0; j < c->in.n_ports; j++) {
-            ovs_assert(c->ports[j].next.away || pool_of(c, j, pools, n));
+            const struct jumbo_layout_pool *pool = pool_of(c, j, pools, n);
+
+            ovs_assert(c->ports[j].next.away || pool);
+            if (c->per_port && c->mtus[j] > 998 && has[j]) {
+                ovs_assert(pool->target >= MIN(pool->demand.total, has[j]));
+                n_own_limited += has[j] < pool->demand.total;
+            }
         }
         free(pools);
     }
     free(c);
 
     /* The cases that matter did occur. */
-    ovs_assert(n_less > 5000 && n_limited > 5000 && n_starved < 10000);
+    ovs_assert(n_less > 5000 && n_limited > 5000 && n_starved < 10000
+               && n_own_limited > 5000);
 }
 
 static void
@@ -280,7 +293,7 @@ print_layout(const char *title, int n_ports, int mtu, bool per_port,
 {
     struct config *c = xzalloc(sizeof *c);
     struct jumbo_layout_pool *pools;
-    bool up[MAX_PORTS];
+    uint64_t has[MAX_PORTS];
     size_t ours = 0;
     size_t n;
 
@@ -314,7 +327,7 @@ print_layout(const char *title, int n_ports, int mtu, bool per_port,
     }
     printf("%s: demand %"PRIu64", limit %"PRIu64", %.0f MB of %.0f MB\n",
            title, pools[0].demand.total, pools[0].limit, ours / 1e6,
-           ovs_size(c, up) / 1e6);
+           ovs_size(c, has) / 1e6);
     free(pools);
     free(c);
 }
@@ -331,6 +344,8 @@ test_examples(struct ovs_cmdl_context *ctx OVS_UNUSED)
                  "mlx5_pci");
     print_layout("4 ports, per-port-memory, 8 PMDs", 4, 1500, true, 1, 8,
                  "net_i40e");
+    print_layout("4 ports, MTU 4500, per-port-memory, 8 PMDs", 4, 4500, true,
+                 1, 8, "net_i40e");
     print_layout("16 ports, per-port-memory, 8 PMDs", 16, 1500, true, 1, 8,
                  "net_i40e");
     print_layout("40 ports, MTU 9000, 8 rxq: more rings than mbufs", 40, 9000,

@@ -41,6 +41,9 @@ test_frame(struct ovs_cmdl_context *ctx OVS_UNUSED)
                    || buffer == jumbo_buffer_size(mtu - 1)
                    || mtu == jumbo_min_mtu(buffer));
         ovs_assert(buffer % 1024 == 0);
+        ovs_assert(jumbo_own_buffer_size(mtu) <= buffer);
+        ovs_assert(mtu >= jumbo_own_min_mtu(jumbo_own_buffer_size(mtu)));
+        ovs_assert(mtu <= jumbo_max_mtu(jumbo_own_buffer_size(mtu)));
         ovs_assert(jumbo_data_room(mtu) == buffer + 128);
         ovs_assert(jumbo_data_room(mtu) <= UINT16_MAX);
     }
