@@ -974,6 +974,11 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
 
     port->waits = error && was_known && !port->pool && !needs->away;
     if (error) {
+        if (!port->failed) {
+            port->failed = true;
+            port->lacks_node = jumbo_memory_node(needs->numa_id);
+            port->lacks = refused[port->lacks_node];
+        }
         port->next_pool = port->pool;
         if (!was_known) {
             port->known = false;
@@ -982,6 +987,7 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
             port->next = port->now;
         }
     } else {
+        port->lacks = port->failed ? port->lacks : 0;
         demand_changed();
     }
     *mpp = port->next_pool ? port->next_pool->mp : NULL;
@@ -999,6 +1005,7 @@ jumbo_port_commit(struct jumbo_port *port)
     ovs_mutex_lock(&mutex);
     port->now = port->next;
     port->pool = port->next_pool;
+    port->failed = false;
     ovs_mutex_unlock(&mutex);
 }
 
@@ -1011,6 +1018,7 @@ jumbo_port_keep(struct jumbo_port *port)
         port->next = port->now;
         port->next_pool = port->pool;
     }
+    port->failed = false;
     ovs_mutex_unlock(&mutex);
 }
 
@@ -1049,6 +1057,23 @@ jumbo_port_must_move(const struct jumbo_port *port)
     must = port->pool && port->pool->replaced;
     ovs_mutex_unlock(&mutex);
     return must;
+}
+
+/* Returns true, once, if there is memory now for what 'port' was refused last
+ * for lack of it, even if it has prepared for less since. */
+bool
+jumbo_port_may_retry(struct jumbo_port *port)
+{
+    bool may;
+
+    ovs_mutex_lock(&mutex);
+    sweep();
+    may = port->lacks && jumbo_memory_free(port->lacks_node) >= port->lacks;
+    if (may) {
+        port->lacks = 0;
+    }
+    ovs_mutex_unlock(&mutex);
+    return may;
 }
 
 static atomic_ullong *

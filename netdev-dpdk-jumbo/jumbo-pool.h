@@ -66,6 +66,11 @@ struct jumbo_port {
     bool waits;                 /* For memory for a pool, since it has none. */
     size_t tried;               /* Bytes of memory that were free when it
                                  * couldn't get another pool, otherwise 0. */
+    bool failed;                /* To prepare, since it was committed or kept
+                                 * last. */
+    int lacks_node;             /* Where the first memory was that was missing
+                                 * then, and */
+    size_t lacks;               /* bytes that must be free there, or 0. */
     bool switches;              /* Set by its owner: while it runs, it gets
                                  * other pools by jumbo_port_switch(). */
     struct jumbo_needs now;     /* What it has. */
@@ -134,6 +139,7 @@ void jumbo_port_commit(struct jumbo_port *);
 void jumbo_port_keep(struct jumbo_port *);
 void jumbo_port_switch(struct jumbo_port *);
 bool jumbo_port_must_move(const struct jumbo_port *);
+bool jumbo_port_may_retry(struct jumbo_port *);
 void jumbo_port_destroy(struct jumbo_port *);
 
 void jumbo_thread_add(void);

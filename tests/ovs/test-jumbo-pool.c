@@ -1225,6 +1225,58 @@ test_lower(struct ovs_cmdl_context *ctx OVS_UNUSED)
     prepare_in_vain(&port, needs_of(9216, 1, 1024, 1024));
 }
 
+/* "retry". */
+
+/* Leaves 17 MB free, and 127 MB once 'fillers[0]' is freed. */
+static void
+fill_memory(void *fillers[2])
+{
+    fillers[0] = rte_malloc(NULL, 110 << 20, 0);
+    fillers[1] = rte_malloc(NULL, memory_now().greatest - (17 << 20), 0);
+    ovs_assert(fillers[0] && fillers[1]);
+}
+
+/* A port may retry when there is memory for what it wanted, and not because of
+ * the memory that its fall-back would have needed. */
+static void
+test_retry(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const struct jumbo_needs small = needs_of(2048, 1, 1024, 1024);
+    const struct jumbo_needs large = needs_of(9216, 1, 8192, 1024);
+    const struct jumbo_needs larger = needs_of(16384, 1, 8192, 1024);
+    struct jumbo_port port = { .netdev = NULL };
+    void *fillers[2];
+
+    start_dpdk(256);
+    prepare_and_commit(&port, small);
+    ovs_assert(!jumbo_port_may_retry(&port));
+
+    fill_memory(fillers);
+    prepare_in_vain(&port, large);
+    prepare_in_vain(&port, larger);
+    prepare_and_commit(&port, small);
+    ovs_assert(!jumbo_port_may_retry(&port));
+    rte_free(fillers[0]);
+    ovs_assert(jumbo_port_may_retry(&port));
+    ovs_assert(!jumbo_port_may_retry(&port));
+
+    prepare_in_vain(&port, larger);
+    prepare_and_commit(&port, small);
+    rte_free(fillers[1]);
+    ovs_assert(jumbo_port_may_retry(&port));
+
+    /* Not if there was memory for the last request, and its device refused
+     * it. */
+    fill_memory(fillers);
+    prepare_in_vain(&port, large);
+    prepare_and_commit(&port, small);
+    prepare(&port, needs_of(1024, 1, 1024, 1024));
+    prepare_and_commit(&port, small);
+    rte_free(fillers[0]);
+    rte_free(fillers[1]);
+    ovs_assert(!jumbo_port_may_retry(&port));
+}
+
 /* "replace". */
 
 static bool
@@ -1877,6 +1929,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"replace", NULL, 0, 0, test_replace, OVS_RO},
     {"ops", NULL, 0, 0, test_ops, OVS_RO},
     {"fault", NULL, 0, 0, test_fault, OVS_RO},
+    {"retry", NULL, 0, 0, test_retry, OVS_RO},
     {"headroom", NULL, 1, INT_MAX, test_headroom, OVS_RO},
     {"stall", NULL, 0, 0, test_stall, OVS_RO},
     {NULL, NULL, 0, 0, NULL, OVS_RO},
