@@ -442,8 +442,9 @@ def log_ticks(axes, results, x, base):
     """Makes the x axis logarithmic, with a tick for each case."""
     cases = sorted({row[x] for row in results["rows"]})
     axes.set_xscale("log", base=base)
-    axes.set_xticks(cases, (f"{case:,}".replace(",000", "k")
-                            for case in cases), fontsize=8)
+    axes.set_xticks(cases, (f"{case:,}" if case % 1000 or not case
+                            else f"{case // 1000:,}k" for case in cases),
+                    fontsize=8)
     axes.minorticks_off()
 
 

@@ -1275,6 +1275,15 @@ test_retry(struct ovs_cmdl_context *ctx OVS_UNUSED)
     rte_free(fillers[0]);
     rte_free(fillers[1]);
     ovs_assert(!jumbo_port_may_retry(&port));
+
+    /* If it goes on as it is, what it wants next counts. */
+    fill_memory(fillers);
+    prepare_in_vain(&port, larger);
+    jumbo_port_keep(&port);
+    prepare_in_vain(&port, large);
+    jumbo_port_keep(&port);
+    rte_free(fillers[0]);
+    ovs_assert(jumbo_port_may_retry(&port));
 }
 
 /* "replace". */
