@@ -987,7 +987,9 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
             port->next = port->now;
         }
     } else {
-        port->lacks = port->failed ? port->lacks : 0;
+        if (!port->failed) {
+            port->lacks = 0;
+        }
         demand_changed();
     }
     *mpp = port->next_pool ? port->next_pool->mp : NULL;
