@@ -172,6 +172,7 @@ class Workloads(Part):
 
     key, case = "workloads", "case"
     title = "Which MTU should I use?"
+    own_picture = True             # what-mtu.rst shows it
 
     @staticmethod
     def _mtus(bench):

@@ -169,6 +169,7 @@ class Part:
 
     key = title = case = None
     labels = ()                    # what else of a row is no result
+    own_picture = False            # its panels are apart, in PATH-KEY.svg
 
     def plan(self, bench):
         """Returns (number of lines of progress, seconds that each takes)."""
@@ -448,6 +449,13 @@ def log_ticks(axes, results, x, base):
     axes.minorticks_off()
 
 
+def pictures(path, parts):
+    """Returns [(a picture's path, the parts whose panels it has)]."""
+    return [(path, [part for part in parts if not part.own_picture]),
+            *((f"{path}-{part.key}", [part]) for part in parts
+              if part.own_picture)]
+
+
 def draw(path, parts, results):
     """Draws the panels of all parts, as PATH.svg and PATH.png.
 
@@ -560,8 +568,8 @@ def limits(about):
     return told
 
 
-def write_rst(path, title, parts, results, picture):
-    """Writes the page; picture: the name of its picture, or None."""
+def write_rst(path, title, parts, results, drawn):
+    """Writes the page; drawn: the paths of its pictures."""
     abouts = results["abouts"]
     lines = [".. Made by tests/bench from its JSON: do not edit.",
              "", "=" * len(title), title, "=" * len(title), "",
@@ -573,8 +581,9 @@ def write_rst(path, title, parts, results, picture):
         for key, why in results[word].items():
             lines += wrap(f"The part ``{key}`` was {word}: {why}"
                           + ("" if why.endswith(".") else ".")) + [""]
-    if picture:
-        lines += [f".. image:: {picture}", "   :alt: What follows, drawn", ""]
+    for picture in drawn:
+        lines += [f".. image:: {os.path.basename(picture)}.svg",
+                  "   :alt: What follows, drawn", ""]
     for table in tables(parts, results):
         lines += [rst_table(table), ""]
     with open(path, "w") as file:
@@ -601,30 +610,36 @@ def write_csv(path, parts, results):
 def report(path, parts):
     """Makes all other files from PATH.json, and shows the summary.
 
-    The files are PATH.csv, PATH.rst, PATH.svg and PATH.png.
+    The files are PATH.csv, PATH.rst, and the pictures, as .svg and .png.
     """
     with open(f"{path}.json") as file:
         results = json.load(file)
-    for end in ("svg", "png"):         # those of another run
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(f"{path}.{end}")
-    no_picture = draw(path, parts, results)
+    drawn, not_drawn = [], []
+    for picture, shown in pictures(path, parts):
+        for end in ("svg", "png"):     # those of another run
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(f"{picture}.{end}")
+        why = draw(picture, shown, results)
+        if why:
+            not_drawn.append(why)
+        else:
+            drawn.append(picture)
     write_csv(f"{path}.csv", parts, results)
     title = "What was measured with OVS " + next(
         reversed(results["abouts"][0]["versions"].values()))["ovs"]
-    write_rst(f"{path}.rst", title, parts, results,
-              None if no_picture else os.path.basename(path) + ".svg")
+    write_rst(f"{path}.rst", title, parts, results, drawn)
     say()
     for term, text in about_lines(results["abouts"]):
         say(f"{term + ':':<14}{text}")
     for table in tables(parts, results):
         say("\n" + show_table(table))
     say()
-    if no_picture:
-        say(f"Not drawn: {no_picture}.")
-    say("Results: " + ", ".join(f"{path}.{end}" for end in (
-        "json", "csv", "rst", "svg", "png") if os.path.exists(
-            f"{path}.{end}")))
+    if not drawn:
+        say(f"Not drawn: {not_drawn[0]}.")
+    say("Results: " + ", ".join(
+        [f"{path}.{end}" for end in ("json", "csv", "rst")]
+        + [f"{picture}.{end}" for picture in drawn
+           for end in ("svg", "png")]))
     for word in ("skipped", "failed"):
         for key, why in results[word].items():
             say(f"{word.upper()}: {key}: {why}")
