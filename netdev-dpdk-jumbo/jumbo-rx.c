@@ -60,7 +60,8 @@ jumbo_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
         if (mbuf->nb_segs > 1
             || (mbuf->pkt_len > max_len && !mbuf_is_tso(mbuf))) {
             VLOG_WARN_RL(&rl, "%s: dropped a packet of %"PRIu32" bytes, in "
-                         "%"PRIu16" buffers, which exceeds the MTU",
+                         "%"PRIu16" buffers, which exceeds the MTU or a "
+                         "buffer",
                          name, mbuf->pkt_len, mbuf->nb_segs);
             dp_packet_delete(packet);
         } else {

@@ -20,8 +20,9 @@
 /* The members of a bond that must be stopped for another MTU are stopped one
  * after the other, once other members have taken over their flows.
  *
- * This decides whose turn it is and what comes next.  It sees a bond only as
- * the numbers in 'struct jumbo_turn_input', and takes no locks. */
+ * This decides when a turn begins and what comes next; the caller chooses the
+ * member.  It sees a bond only as the numbers in 'struct jumbo_turn_input',
+ * and takes no locks. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -18,7 +18,8 @@
 jumbo-relay.py SOCKET SERVER: listens on the Unix domain socket SOCKET, and
 connects its clients to the one of SERVER, until it is killed.  Appends what
 clients send to the file "from-client", and what they get to "to-client".  As
-long as there is a file "hold", nothing that clients send is passed on.
+long as there is a file "hold", nothing that clients send is passed on from
+their next transaction on.
 """
 
 import os
@@ -62,7 +63,8 @@ def main(path, server_path):
                     else:
                         heard.write(data)
                         peers[end].sendall(data)
-            if held and not os.path.exists("hold"):
+            if held and (not os.path.exists("hold") or not any(
+                    b'"transact"' in data for _, data in held)):
                 for client, data in held:
                     if client in peers:
                         peers[client].sendall(data)

@@ -16,6 +16,7 @@ TESTSUITE_AT += tests/jumbo-pool.at
 TESTSUITE_AT += tests/jumbo-grow.at
 TESTSUITE_AT += tests/jumbo-rx.at
 TESTSUITE_AT += tests/jumbo-idl.at
+TESTSUITE_AT += tests/jumbo-startup.at
 TESTSUITE_AT += tests/jumbo-error.at
 TESTSUITE_AT += tests/jumbo-vsctl.at
 TESTSUITE_AT += tests/jumbo-bridge.at
