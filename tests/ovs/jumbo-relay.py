@@ -22,6 +22,7 @@ long as there is a file "hold", nothing that clients send is passed on from
 their next transaction on.
 """
 
+import contextlib
 import os
 import select
 import socket
@@ -32,6 +33,12 @@ def connect(path):
     server = socket.socket(socket.AF_UNIX)
     server.connect(path)
     return server
+
+
+def send(end, data):
+    """Sends data, unless the other side is gone, which recv() tells."""
+    with contextlib.suppress(OSError):
+        end.sendall(data)
 
 
 def main(path, server_path):
@@ -52,7 +59,10 @@ def main(path, server_path):
                     peers.update({client: server, server: client})
                     clients.add(client)
                 elif end in peers:
-                    data = end.recv(65536)
+                    try:
+                        data = end.recv(65536)
+                    except OSError:
+                        data = b""
                     if not data:
                         for closed in (end, peers.pop(end)):
                             peers.pop(closed, None)
@@ -62,12 +72,12 @@ def main(path, server_path):
                         held.append((end, data))
                     else:
                         heard.write(data)
-                        peers[end].sendall(data)
+                        send(peers[end], data)
             if held and (not os.path.exists("hold") or not any(
                     b'"transact"' in data for _, data in held)):
                 for client, data in held:
                     if client in peers:
-                        peers[client].sendall(data)
+                        send(peers[client], data)
                 held.clear()
 
 
