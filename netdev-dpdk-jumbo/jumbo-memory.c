@@ -252,19 +252,19 @@ dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
 static bool
 ensure_ops(void)
 {
-    static bool registered;
+    static bool tried, registered;
     struct rte_mempool_ops ops;
 
-    for (uint32_t i = 0; !registered && i < rte_mempool_ops_table.num_ops;
-         i++) {
+    for (uint32_t i = 0; !tried && i < rte_mempool_ops_table.num_ops; i++) {
         ops = *rte_mempool_get_ops(i);
         if (!strcmp(ops.name, RING_OPS_NAME)) {
             ovs_strlcpy(ops.name, OPS_NAME, sizeof ops.name);
             ops.populate = populate;
             ring_dequeue = ops.dequeue;
             ops.dequeue = dequeue;
+            /* If there is no room, there never is: DPDK logs that. */
             registered = rte_mempool_register_ops(&ops) >= 0;
-            break;
+            tried = true;
         }
     }
     return registered && !strcmp(rte_mbuf_best_mempool_ops(), RING_OPS_NAME);
