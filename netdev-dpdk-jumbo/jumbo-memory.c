@@ -246,8 +246,8 @@ dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
     return error;
 }
 
-/* Registers these operations unless they are registered already.  Returns true
- * if pools can have them: DPDK must have room for them in its table, and the
+/* Registers these operations unless that was tried before.  Returns true if
+ * pools can have them: DPDK must have room for them in its table, and the
  * machine must not prefer others, such as those of mempools in hardware. */
 static bool
 ensure_ops(void)

@@ -614,15 +614,13 @@ def report(path, parts):
     """
     with open(f"{path}.json") as file:
         results = json.load(file)
-    drawn, not_drawn = [], []
+    drawn = []
     for picture, shown in pictures(path, parts):
         for end in ("svg", "png"):     # those of another run
             with contextlib.suppress(FileNotFoundError):
                 os.remove(f"{picture}.{end}")
-        why = draw(picture, shown, results)
-        if why:
-            not_drawn.append(why)
-        else:
+        why_not = draw(picture, shown, results)
+        if not why_not:
             drawn.append(picture)
     write_csv(f"{path}.csv", parts, results)
     title = "What was measured with OVS " + next(
@@ -635,7 +633,7 @@ def report(path, parts):
         say("\n" + show_table(table))
     say()
     if not drawn:
-        say(f"Not drawn: {not_drawn[0]}.")
+        say(f"Not drawn: {why_not}.")
     say("Results: " + ", ".join(
         [f"{path}.{end}" for end in ("json", "csv", "rst")]
         + [f"{picture}.{end}" for picture in drawn
