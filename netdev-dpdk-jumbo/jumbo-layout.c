@@ -305,6 +305,7 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
     const struct jumbo_demand_input *in = &l->drafts[i].demand;
     struct jumbo_layout_pool *pool = &l->pools[i];
     uint64_t to_start = jumbo_demand_to_start(in);
+    uint64_t in_use;
 
     /* Nor do ports start there if the mbufs don't fill their rings.  Such
      * ports may have here what they need to start. */
@@ -316,22 +317,23 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
     }
 
     pool->demand = jumbo_demand(in);
-    pool->base = MIN(pool->demand.total
-                     - pool->demand.terms[JUMBO_DEMAND_HEADROOM],
+    in_use = pool->demand.total - pool->demand.terms[JUMBO_DEMAND_HEADROOM];
+    pool->base = MIN(in_use - pool->demand.terms[JUMBO_DEMAND_REASSEMBLY],
                      pool->limit);
-    pool->target = with_headroom(l, pool->base);
+    pool->target = with_headroom(l, MIN(in_use, pool->limit));
     pool->minimum = MIN(to_start, pool->base);
     pool->limit = with_headroom(l, pool->limit);
 
     /* A pool that can't grow gets more, so that it needn't be replaced soon,
      * or ever.  DPDK wants it to be no smaller than a cache. */
-    pool->new_size = pool->target;
+    pool->new_size = pool->spare_size = pool->target;
     if (!pool->grows_in_place) {
         uint64_t size = pool->key.starts_once ? 2 * pool->target
                         : pool->target + pool->target / 2;
+        uint64_t most = MAX(pool->limit, pool->target);
 
-        pool->new_size = MAX(MIN(size, MAX(pool->limit, pool->target)),
-                             jumbo_cache_max(in));
+        pool->new_size = MAX(MIN(size, most), jumbo_cache_max(in));
+        pool->spare_size = MAX(MIN(4 * pool->target, most), pool->new_size);
     }
 }
 

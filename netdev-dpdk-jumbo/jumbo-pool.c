@@ -254,7 +254,7 @@ can_grow(const struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
 
 /* Returns the mbufs that 'pool', which may be NULL, must get for what is
  * 'wanted': in addition to its own if it can grow, otherwise all those of the
- * pool that replaces it.  One that can't grow uses up its headroom first. */
+ * pool that replaces it. */
 static uint64_t
 missing_mbufs(const struct jumbo_pool *pool,
               const struct jumbo_layout_pool *wanted)
@@ -647,6 +647,7 @@ smaller_pool(const struct jumbo_layout_pool *wanted, struct jumbo_pool *pool)
     check_lowest(pool);
     smaller.minimum = MIN(MAX(wanted->minimum, n - MIN(n, pool->lowest)),
                           wanted->target);
+    smaller.spare_size = smaller.new_size;
     return smaller;
 }
 
@@ -677,9 +678,11 @@ replacing_memory(const struct layout *all_guests, int memory_node,
 /* Makes the pool for what is 'wanted' as large as it is to be, or as large as
  * it can be while it leaves memory for devices, for replacing pools that are
  * too large, and for the minimum of other pools, including those that are
- * needed only when all guests are there.  Returns 0 if the pool has its
- * minimum, otherwise a positive errno value and, if 'errorp' is nonnull, a
- * message for the user, which the caller must free. */
+ * needed only when all guests are there.  One that can't grow gets more if
+ * that takes no more than a quarter of this memory, and no port was refused
+ * for lack of it.  Returns 0 if the pool has its minimum, otherwise a positive
+ * errno value and, if 'errorp' is nonnull, a message for the user, which the
+ * caller must free. */
 static int
 grow_one(const struct jumbo_layout_pool *wanted,
          const struct layout *all_guests, char **errorp)
@@ -715,6 +718,9 @@ grow_one(const struct jumbo_layout_pool *wanted,
         n = jumbo_mbufs_in(jumbo_mbufs_size, wanted->key.numa_id,
                            wanted->key.buffer_size, wanted->grows_in_place,
                            left);
+    } else if (overhead && refused[node] <= free_
+               && size_of(wanted, wanted->spare_size) <= left / 4) {
+        n = wanted->spare_size;
     }
 
     /* Don't try in vain: DPDK clears memory that is given back. */
@@ -987,7 +993,8 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
             port->next = port->now;
         }
     } else {
-        if (!port->failed) {
+        if (!port->failed && needs->mtu != port->now.mtu) {
+            /* What it wants last isn't refused for lack of memory. */
             port->lacks = 0;
         }
         demand_changed();

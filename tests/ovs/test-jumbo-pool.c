@@ -266,6 +266,16 @@ demand_of(uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs,
     return jumbo_demand(&in).total;
 }
 
+/* Makes a port that receives nothing hold up to 'n' mbufs to be sent. */
+static void
+set_tx_descs(struct jumbo_port *sender, uint64_t n)
+{
+    struct jumbo_needs needs = needs_of(128, 0, 0, n);
+
+    needs.away = true;
+    prepare_and_commit(sender, needs);
+}
+
 /* Makes up to 'n' IP fragments a part of the demand. */
 static void
 count_frags(unsigned int n)
@@ -1243,7 +1253,7 @@ test_retry(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     const struct jumbo_needs small = needs_of(2048, 1, 1024, 1024);
     const struct jumbo_needs large = needs_of(9216, 1, 8192, 1024);
-    const struct jumbo_needs larger = needs_of(16384, 1, 8192, 1024);
+    const struct jumbo_needs larger = needs_of(16384, 1, 10000, 1024);
     struct jumbo_port port = { .netdev = NULL };
     void *fillers[2];
 
@@ -1256,6 +1266,7 @@ test_retry(struct ovs_cmdl_context *ctx OVS_UNUSED)
     prepare_in_vain(&port, larger);
     prepare_and_commit(&port, small);
     ovs_assert(!jumbo_port_may_retry(&port));
+    prepare_and_commit(&port, small);       /* For another reason. */
     rte_free(fillers[0]);
     ovs_assert(jumbo_port_may_retry(&port));
     ovs_assert(!jumbo_port_may_retry(&port));
@@ -1299,17 +1310,19 @@ static void
 test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     struct jumbo_needs needs = needs_of(128, 1, 64, 64);
-    struct jumbo_needs more = needs_of(128, 1, 1000, 64);
+    struct jumbo_needs more = needs_of(128, 1, 2000, 64);
     struct jumbo_needs once = needs_of(128, 1, 640, 64);
     struct jumbo_port a = { .netdev = NULL };
     struct jumbo_port b = { .netdev = NULL };
     struct jumbo_port c = { .netdev = NULL };
     struct jumbo_port d = { .netdev = NULL };
+    struct jumbo_port sender = { .netdev = NULL };
     struct rte_mempool *growing, *old, *new;
     struct rte_mbuf **mbufs;
     struct memory memory;
     struct memory start;
 
+    needs.ovs_mbufs = more.ovs_mbufs = JUMBO_OVS_MAX_MBUFS;
     start_dpdk(800);
     start = memory_now();
 
@@ -1327,7 +1340,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     old = prepare(&b, needs);
     ovs_assert(old != growing);
     ovs_assert(has_ops(old, "ovs_jumbo"));
-    ovs_assert(old->size == demand_of(3, 192, 192, 1) * 3 / 2);
+    ovs_assert(old->size == demand_of(3, 192, 192, 1) * 4);
     ovs_assert(old->populated_size == old->size);
     ovs_assert(restart_requested());
     ovs_assert(jumbo_port_must_move(&a) && jumbo_port_must_move(&c));
@@ -1344,7 +1357,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     restart_requested();
     new = prepare(&b, more);
     ovs_assert(new != old);
-    ovs_assert(new->populated_size == demand_of(3, 1128, 192, 1) * 3 / 2);
+    ovs_assert(new->populated_size == demand_of(3, 2128, 192, 1) * 4);
     ovs_assert(restart_requested());
     ovs_assert(jumbo_port_must_move(&a) && jumbo_port_must_move(&b));
     jumbo_port_commit(&b);
@@ -1368,14 +1381,21 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&b, more) == new);
     ovs_assert(memory_is(memory));
 
-    /* Replaced for fragments, and once more before a port has it. */
+    /* Not replaced for the sake of fragments, which anybody may send. */
     count_frags(3000);
+    ovs_assert(!restart_requested());
+    ovs_assert(prepare_and_commit(&a, needs) == new);
+    count_frags(0);
+
+    /* Replaced for another port, and once more before a port has it; with less
+     * in addition, since a port was refused. */
+    set_tx_descs(&sender, 10000);
     ovs_assert(restart_requested());
     old = prepare(&a, needs);
     ovs_assert(old != new);
     ovs_assert(old->populated_size
-               == (3000 + demand_of(3, 1128, 192, 1)) * 3 / 2);
-    count_frags(8000);
+               == (10000 + demand_of(3, 2128, 192, 1)) * 3 / 2);
+    set_tx_descs(&sender, 51000);
     ovs_assert(restart_requested());
     jumbo_port_commit(&a);
     ovs_assert(jumbo_port_must_move(&a));
@@ -1383,16 +1403,16 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     new = prepare_and_commit(&a, needs);
     ovs_assert(new != old);
     ovs_assert(new->populated_size
-               == (8000 + demand_of(3, 1128, 192, 1)) * 3 / 2);
+               == (51000 + demand_of(3, 2128, 192, 1)) * 3 / 2);
     ovs_assert(prepare_and_commit(&b, more) == new);
     ovs_assert(prepare_and_commit(&c, needs) == new);
     ovs_assert(n_pools() == 1);
 
     /* Up to what Open vSwitch itself would take, which is that many mbufs. */
-    count_frags(13000);
+    set_tx_descs(&sender, 220000);
     new = prepare_and_commit(&a, needs);
-    ovs_assert(new->populated_size == JUMBO_OVS_MIN_MBUFS);
-    count_frags(50000);
+    ovs_assert(new->populated_size == JUMBO_OVS_MAX_MBUFS);
+    set_tx_descs(&sender, 500000);
     ovs_assert(prepare_and_commit(&a, needs) == new);
     ovs_assert(prepare_and_commit(&b, more) == new);
     ovs_assert(prepare_and_commit(&c, needs) == new);
@@ -1404,9 +1424,9 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     destroy(&b);
     destroy(&c);
     new = prepare_and_commit(&a, needs);
-    ovs_assert(new->populated_size == JUMBO_OVS_MIN_MBUFS * 3 / 2);
+    ovs_assert(new->populated_size == JUMBO_OVS_MAX_MBUFS * 3 / 2);
     jumbo_set_headroom("0");
-    count_frags(0);
+    set_tx_descs(&sender, 0);
     destroy(&a);
 
     /* A pool that can't be replaced has a port to itself, and stays; others
@@ -1427,18 +1447,19 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* A guest's port is asked, too, unless it switches. */
     needs = needs_of(128, 0, 0, 0);
+    needs.ovs_mbufs = JUMBO_OVS_MAX_MBUFS;
     needs.grows_in_place = false;
     memset(&a, 0, sizeof a);
     prepare_and_commit(&a, needs);
     restart_requested();
-    count_frags(3000);
+    set_tx_descs(&sender, 10000);
     ovs_assert(jumbo_port_must_move(&a) && restart_requested());
     prepare_and_commit(&a, needs);
     a.switches = true;
-    count_frags(8000);
+    set_tx_descs(&sender, 51000);
     ovs_assert(jumbo_port_must_move(&a) && !restart_requested());
     prepare_and_commit(&a, needs);
-    count_frags(0);
+    set_tx_descs(&sender, 0);
     destroy(&a);
 
     /* A port that can't be reconfigured is asked again when there is another
@@ -1449,7 +1470,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     memset(&b, 0, sizeof b);
     prepare_and_commit(&a, needs);
     restart_requested();
-    count_frags(3000);
+    set_tx_descs(&sender, 10000);
     ovs_assert(restart_requested());
     prepare_in_vain(&a, needs_of(128, 1, 1 << 20, 64));
     jumbo_pools_run();
@@ -1458,10 +1479,11 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(restart_requested());
     prepare_and_commit(&a, needs);
     ovs_assert(!jumbo_port_must_move(&a));
-    count_frags(0);
+    set_tx_descs(&sender, 0);
 
     destroy(&a);
     destroy(&b);
+    destroy(&sender);
     ovs_assert(memory_is(start));
 }
 
@@ -1565,9 +1587,9 @@ fault_thread(void)
 }
 
 static int
-fault_frags(void)
+fault_sender(void)
 {
-    count_frags(2000);
+    set_tx_descs(&fault_ports[3], 5000);
     return 0;
 }
 
@@ -1622,7 +1644,7 @@ check_faults(int (*f)(void), bool in_place, bool lasts)
         n_failed += error || short_;
 
         /* What is missing comes later. */
-        jumbo_set_max_frags(f == fault_frags ? 2000 : 0);
+        set_tx_descs(&fault_ports[3], f == fault_sender ? 5000 : 0);
         for (int i = 0; i < 2; i++) {
             ovs_assert(!missing_of(&fault_ports[i])
                        || jumbo_port_must_move(&fault_ports[i]));
@@ -1630,14 +1652,13 @@ check_faults(int (*f)(void), bool in_place, bool lasts)
             ovs_assert(!missing_of(&fault_ports[i]));
         }
 
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < ARRAY_SIZE(fault_ports); i++) {
             destroy(&fault_ports[i]);
         }
         memset(fault_ports, 0, sizeof fault_ports);
         if (f == fault_thread) {
             jumbo_thread_remove();
         }
-        jumbo_set_max_frags(0);
         ovs_assert(memory_is(start));
     }
     return n_failed;
@@ -1649,12 +1670,10 @@ static void
 test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     int (*const functions[])(void) = {
-        fault_new_pool, fault_new_port, fault_thread, fault_frags
+        fault_new_pool, fault_new_port, fault_thread, fault_sender
     };
 
     start_dpdk(128);
-    jumbo_set_max_frags(0);
-    jumbo_frags_in_use();
     prepare_and_commit(&fault_ports[0], needs_of(128, 0, 0, 0));
     destroy(&fault_ports[0]);
     if (!interposed) {
@@ -1668,9 +1687,9 @@ test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
     check_faults(fault_new_pool, false, false);
     ovs_assert(check_faults(fault_new_pool, false, true) > 1);
 
-    /* 'fault_frags' needs more than there is room for. */
-    check_faults(fault_frags, false, false);
-    ovs_assert(check_faults(fault_frags, false, true) > 1);
+    /* 'fault_sender' needs more than there is room for. */
+    check_faults(fault_sender, false, false);
+    ovs_assert(check_faults(fault_sender, false, true) > 1);
 }
 
 /* "headroom". */
