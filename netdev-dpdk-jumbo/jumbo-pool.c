@@ -274,6 +274,30 @@ size_of(const struct jumbo_layout_pool *wanted, uint64_t n)
                             wanted->grows_in_place, n);
 }
 
+/* Returns the bytes that the pool for what is 'wanted' takes for 'n' mbufs
+ * more, or a new one with 'n', or 0 if 'n' is. */
+static size_t
+size_of_more(const struct jumbo_pool *pool,
+             const struct jumbo_layout_pool *wanted, uint64_t n)
+{
+    return !n ? 0
+           : size_of(wanted, n)
+             + (can_grow(pool, wanted) ? 0 : JUMBO_POOL_OVERHEAD);
+}
+
+/* Returns the bytes that the pool for what is 'wanted' takes to have its
+ * minimum. */
+static size_t
+size_to_start(const struct jumbo_pool *pool,
+              const struct jumbo_layout_pool *wanted)
+{
+    uint64_t has = mbufs_of(pool);
+    uint64_t kept = can_grow(pool, wanted) ? has : 0;
+
+    return has >= wanted->minimum ? 0
+           : size_of_more(pool, wanted, wanted->minimum - kept);
+}
+
 /* Returns the bytes on 'memory_node' that pools of 'layout' are missing for
  * their minimum, except for the one like 'except', which may be NULL. */
 static size_t
@@ -285,15 +309,11 @@ reserved_memory(const struct layout *layout, int memory_node,
 
     for (size_t i = 0; i < layout->n; i++) {
         const struct jumbo_layout_pool *wanted = &layout->pools[i];
-        const struct jumbo_pool *pool = find_pool(wanted);
-        uint64_t n = mbufs_of(pool);
 
         if (jumbo_memory_node(wanted->key.numa_id) == memory_node
-            && n < wanted->minimum
             && !(except && jumbo_pool_key_equals(&wanted->key,
                                                  &except->key))) {
-            size += size_of(wanted, wanted->minimum - n)
-                    + (pool ? 0 : JUMBO_POOL_OVERHEAD);
+            size += size_to_start(find_pool(wanted), wanted);
         }
     }
     return size;
@@ -310,7 +330,9 @@ missing_memory(const struct layout *layout, int memory_node)
         const struct jumbo_layout_pool *wanted = &layout->pools[i];
 
         if (jumbo_memory_node(wanted->key.numa_id) == memory_node) {
-            size += size_of(wanted, missing_mbufs(find_pool(wanted), wanted));
+            const struct jumbo_pool *pool = find_pool(wanted);
+
+            size += size_of_more(pool, wanted, missing_mbufs(pool, wanted));
         }
     }
     return size;
@@ -669,7 +691,7 @@ replacing_memory(const struct layout *all_guests, int memory_node,
             && !jumbo_pool_key_equals(&wanted->key, &except->key)) {
             struct jumbo_layout_pool smaller = smaller_pool(wanted, pool);
 
-            size += size_of(&smaller, smaller.minimum) + JUMBO_POOL_OVERHEAD;
+            size += size_of_more(NULL, &smaller, smaller.minimum);
         }
     }
     return size;
@@ -693,7 +715,8 @@ grow_one(const struct jumbo_layout_pool *wanted,
     uint64_t n = missing_mbufs(pool, wanted);
     uint64_t has = mbufs_of(pool);
     size_t overhead = can_grow(pool, wanted) ? 0 : JUMBO_POOL_OVERHEAD;
-    size_t needed, free_, left, replacing;
+    size_t needed = size_to_start(pool, wanted);
+    size_t free_, left, replacing;
     int error = 0;
 
     if (!n) {
@@ -704,11 +727,6 @@ grow_one(const struct jumbo_layout_pool *wanted,
         return 0;
     }
 
-    needed = 0;
-    if (has < wanted->minimum) {
-        needed = size_of(wanted, wanted->minimum - (overhead ? 0 : has))
-                 + overhead;
-    }
     left = reserved_memory(all_guests, node, wanted) + JUMBO_KEPT_MEMORY;
     left = MAX(free_ - MIN(left, free_), MIN(needed, free_));
     replacing = replacing_memory(all_guests, node, free_, wanted);
@@ -916,8 +934,7 @@ check_promise(const struct jumbo_port *port, char **errorp)
         if (needed > jumbo_memory_free(node)
             && (port->pool
                 || !jumbo_memory_elsewhere(node,
-                                           size_of(wanted, wanted->minimum)
-                                           + JUMBO_POOL_OVERHEAD))) {
+                                           size_to_start(NULL, wanted)))) {
             *errorp = shortage(node, needed);
             error = ENOMEM;
         }
@@ -1336,7 +1353,8 @@ add_ports(struct jumbo_pool_info *info, const struct layout *layout,
 
 /* Stores in 'info' the pools that there are, or if 'plan' is nonnull, those
  * that there would be after it.  The caller must free them with
- * jumbo_pools_free().  Nothing changes. */
+ * jumbo_pools_free().  Nothing changes, except that pools that nobody needs any
+ * more are freed. */
 void
 jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
 {
@@ -1382,10 +1400,15 @@ jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
         };
 
         if (m.missing || m.missing_all) {
+            size_t left;
+
             m.free = jumbo_memory_free(node);
-            m.limited = is_limited(LAYOUT_AFTER, plan, node);
-            m.limited_all = is_limited(LAYOUT_AFTER | LAYOUT_GUESTS, plan,
-                                       node);
+            left = m.free - MIN(m.free, JUMBO_KEPT_MEMORY);
+            m.limited = (m.missing > left
+                         || is_limited(LAYOUT_AFTER, plan, node));
+            m.limited_all = (m.missing_all > left
+                             || is_limited(LAYOUT_AFTER | LAYOUT_GUESTS, plan,
+                                           node));
             info->nodes[info->n_nodes++] = m;
         }
     }

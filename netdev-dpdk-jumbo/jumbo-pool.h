@@ -32,9 +32,9 @@
  * ports can hold, a pool gets what there is, the log reports what is missing,
  * and the pool is completed when there is memory.
  *
- * Functions that change or read pools take the module's own lock, and may be
- * called with the locks of a netdev held.  They may block while memory is
- * reserved.  jumbo_frags_in_use(), jumbo_port_count_failure() and
+ * Functions that change or read pools or ports take the module's own lock, and
+ * may be called with the locks of a netdev held.  They may block while memory
+ * is reserved.  jumbo_frags_in_use(), jumbo_port_count_failure() and
  * jumbo_port_get_failures() take no lock: PMD threads may call them. */
 
 #include <stdbool.h>
@@ -68,9 +68,10 @@ struct jumbo_port {
                                  * couldn't get another pool, otherwise 0. */
     bool failed;                /* To prepare, since it was committed or kept
                                  * last. */
-    int lacks_node;             /* Where the first memory was that was missing
-                                 * then, and */
-    size_t lacks;               /* bytes that must be free there, or 0. */
+    int lacks_node;             /* Where it then first lacked memory for what
+                                 * it wanted, and */
+    size_t lacks;               /* bytes that must be free there for that, or
+                                 * 0. */
     bool switches;              /* Set by its owner: while it runs, it gets
                                  * other pools by jumbo_port_switch(). */
     struct jumbo_needs now;     /* What it has. */
@@ -109,7 +110,8 @@ struct jumbo_pool_info {
 struct jumbo_memory_info {
     int node;
     size_t free;
-    size_t missing;             /* For the pools that there are to be. */
+    size_t missing;             /* For the pools that there are to be, with
+                                 * their overhead. */
     size_t missing_all;         /* The same when all guests are there. */
     bool limited;               /* Pools may not have all of 'missing' in the
                                  * memory that there is. */

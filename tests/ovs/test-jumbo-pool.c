@@ -1520,9 +1520,15 @@ add_ports(const char *ops_name)
 }
 
 static void
-test_add(struct ovs_cmdl_context *ctx OVS_UNUSED)
+test_add(struct ovs_cmdl_context *ctx)
 {
     start_dpdk(400);
+    if (ctx->argc > 1) {
+        /* After a refusal, pools have less in addition. */
+        struct jumbo_port port = { .netdev = NULL };
+
+        prepare_in_vain(&port, needs_of(9216, 1, 1 << 20, 64));
+    }
     add_ports("ovs_jumbo");
 }
 
@@ -1953,7 +1959,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"shrink", NULL, 1, 1, test_shrink, OVS_RO},
     {"lowest", NULL, 0, 0, test_lowest, OVS_RO},
     {"lower", NULL, 0, 0, test_lower, OVS_RO},
-    {"add", NULL, 0, 0, test_add, OVS_RO},
+    {"add", NULL, 0, 1, test_add, OVS_RO},
     {"replace", NULL, 0, 0, test_replace, OVS_RO},
     {"ops", NULL, 0, 0, test_ops, OVS_RO},
     {"fault", NULL, 0, 0, test_fault, OVS_RO},
