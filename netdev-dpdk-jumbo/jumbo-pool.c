@@ -1353,8 +1353,8 @@ add_ports(struct jumbo_pool_info *info, const struct layout *layout,
 
 /* Stores in 'info' the pools that there are, or if 'plan' is nonnull, those
  * that there would be after it.  The caller must free them with
- * jumbo_pools_free().  Nothing changes, except that pools that nobody needs any
- * more are freed. */
+ * jumbo_pools_free().  Nothing changes, except that pools that nobody needs
+ * any more are freed. */
 void
 jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
 {
