@@ -59,7 +59,7 @@ put_pool(struct ds *s, const struct jumbo_pool_info *info, bool plan)
     }
     ds_put_format(s, "%s%s%s\n", info->own ? " (own pool)" : "",
                   info->starts_once ? " (can't grow)"
-                  : info->grows_in_place ? "" : " (grows by restart)",
+                  : info->grows_in_place ? "" : " (grows by replacement)",
                   info->replaced ? " (replaced)" : "");
 
     ds_put_cstr(s, "     ");

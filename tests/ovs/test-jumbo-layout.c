@@ -385,7 +385,8 @@ test_drivers(struct ovs_cmdl_context *ctx OVS_UNUSED)
                tests[i][0] ? tests[i][0] : "vhost",
                tests[i][1] ? tests[i][1] : "",
                needs.starts_once ? "starts once"
-               : needs.grows_in_place ? "grows in place" : "grows by restart",
+               : needs.grows_in_place ? "grows in place"
+               : "grows by replacement",
                needs.rx_filled, MAX(needs.n_rings, 1),
                MAX(needs.n_devices, 1),
                tests[i][0] && jumbo_driver_changes_mtu(tests[i][0])
