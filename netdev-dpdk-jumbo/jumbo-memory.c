@@ -47,19 +47,17 @@ mbuf_size(int buffer_size)
 
 /* Returns the bytes of the pages whose ends no mbuf of 'mp' may cross, or 0 if
  * there are none.  Where devices use virtual addresses, as they do without
- * hugepages, an mbuf is contiguous anyhow.  DPDK still respects 4 kB pages if
- * an mbuf is smaller, but a pool that 'grows_in_place' doesn't: with one mbuf
- * in each page, mbufs would take more memory, and all would have the same
- * places in the CPU's L1 cache. */
+ * hugepages, an mbuf is contiguous anyhow.  DPDK still reserves whole pages of
+ * 4 kB for each, but a pool that 'grows_in_place' doesn't: mbufs would take
+ * more memory, and those smaller than a page would all have the same places in
+ * the CPU's L1 cache. */
 size_t
 jumbo_memory_page_size(struct rte_mempool *mp, bool grows_in_place)
 {
-    size_t element = mp->header_size + mp->elt_size + mp->trailer_size;
     size_t page;
 
     return (rte_mempool_get_page_size(mp, &page)
-            || ((grows_in_place || element > page)
-                && rte_eal_iova_mode() == RTE_IOVA_VA))
+            || (grows_in_place && rte_eal_iova_mode() == RTE_IOVA_VA))
            ? 0 : page;
 }
 

@@ -1487,6 +1487,27 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(memory_is(start));
 }
 
+/* "size". */
+
+/* An ordinary pool takes the memory that it is expected to take, also if its
+ * mbufs are larger than a page. */
+static void
+test_size(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    static const int sizes[] = { 1024, 2048, 4096, 9216, 16384 };
+
+    start_dpdk(128);
+    for (int i = 0; i < ARRAY_SIZE(sizes); i++) {
+        struct rte_mempool *mp = jumbo_memory_create("size", 0, sizes[i],
+                                                     1000);
+
+        ovs_assert(jumbo_memory_size(mp)
+                   == ROUND_UP(jumbo_mbufs_size(0, sizes[i], false, 1000),
+                               RTE_CACHE_LINE_SIZE));
+        rte_mempool_free(mp);
+    }
+}
+
 /* "add" and "ops". */
 
 /* Ports that are added one by one, with pools of the operations 'ops_name'
@@ -1959,6 +1980,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"shrink", NULL, 1, 1, test_shrink, OVS_RO},
     {"lowest", NULL, 0, 0, test_lowest, OVS_RO},
     {"lower", NULL, 0, 0, test_lower, OVS_RO},
+    {"size", NULL, 0, 0, test_size, OVS_RO},
     {"add", NULL, 0, 1, test_add, OVS_RO},
     {"replace", NULL, 0, 0, test_replace, OVS_RO},
     {"ops", NULL, 0, 0, test_ops, OVS_RO},
