@@ -257,7 +257,8 @@ with_headroom(const struct layout *l, uint64_t n)
     return n + DIV_ROUND_UP(n * l->in->demand.headroom, 100);
 }
 
-/* Returns the bytes that the pools sized so far leave on the node of 'pool'.
+/* Returns the bytes that the pools sized so far, with what those that can't
+ * grow may have in addition, leave on the node of 'pool'.
  * If Open vSwitch's own formulas leave enough for one more pool, for an
  * ordinary port, keeps what that port needs here. */
 static size_t
@@ -281,7 +282,7 @@ left_memory(const struct layout *l, const struct jumbo_layout_pool *pool)
                               + l->in->mbufs_size(l->pools[i].key.numa_id,
                                                   l->pools[i].key.buffer_size,
                                                   l->pools[i].grows_in_place,
-                                                  l->pools[i].new_size));
+                                                  l->pools[i].spare_size));
         }
     }
     if (ovs_left >= ovs_pool_size(l, pool->key.numa_id, buffer_size,
@@ -305,7 +306,7 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
     const struct jumbo_demand_input *in = &l->drafts[i].demand;
     struct jumbo_layout_pool *pool = &l->pools[i];
     uint64_t to_start = jumbo_demand_to_start(in);
-    uint64_t in_use;
+    uint64_t in_use, frags;
 
     /* Nor do ports start there if the mbufs don't fill their rings.  Such
      * ports may have here what they need to start. */
@@ -318,8 +319,9 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
 
     pool->demand = jumbo_demand(in);
     in_use = pool->demand.total - pool->demand.terms[JUMBO_DEMAND_HEADROOM];
-    pool->base = MIN(in_use - pool->demand.terms[JUMBO_DEMAND_REASSEMBLY],
-                     pool->limit);
+    frags = (pool->grows_in_place
+             ? 0 : pool->demand.terms[JUMBO_DEMAND_REASSEMBLY]);
+    pool->base = MIN(in_use - frags, pool->limit);
     pool->target = with_headroom(l, MIN(in_use, pool->limit));
     pool->minimum = MIN(to_start, pool->base);
     pool->limit = with_headroom(l, pool->limit);

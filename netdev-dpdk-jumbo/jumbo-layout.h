@@ -139,9 +139,10 @@ struct jumbo_layout_pool {
     uint64_t limit;             /* Mbufs that take what Open vSwitch's own
                                  * formulas give its ports. */
     uint64_t minimum;           /* With fewer, its ports can't start. */
-    uint64_t base;              /* One that can't grow is replaced if it has
-                                 * fewer: without IP fragments, which anybody
-                                 * may send, and the operator's headroom. */
+    uint64_t base;              /* Without the operator's headroom.  One that
+                                 * can't grow is replaced if it has fewer: also
+                                 * without IP fragments, which anybody may
+                                 * send. */
     uint64_t target;            /* With both. */
     uint64_t new_size;          /* What a new one gets, and */
     uint64_t spare_size;        /* what it gets where memory is plentiful. */

@@ -701,10 +701,10 @@ replacing_memory(const struct layout *all_guests, int memory_node,
  * it can be while it leaves memory for devices, for replacing pools that are
  * too large, and for the minimum of other pools, including those that are
  * needed only when all guests are there.  One that can't grow gets more if
- * that takes no more than a quarter of this memory, and no port was refused
- * for lack of it.  Returns 0 if the pool has its minimum, otherwise a positive
- * errno value and, if 'errorp' is nonnull, a message for the user, which the
- * caller must free. */
+ * that takes no more than a quarter of this memory, and leaves enough for the
+ * port that was refused last for lack of it.  Returns 0 if the pool has its
+ * minimum, otherwise a positive errno value and, if 'errorp' is nonnull, a
+ * message for the user, which the caller must free. */
 static int
 grow_one(const struct jumbo_layout_pool *wanted,
          const struct layout *all_guests, char **errorp)
@@ -736,9 +736,12 @@ grow_one(const struct jumbo_layout_pool *wanted,
         n = jumbo_mbufs_in(jumbo_mbufs_size, wanted->key.numa_id,
                            wanted->key.buffer_size, wanted->grows_in_place,
                            left);
-    } else if (overhead && refused[node] <= free_
-               && size_of(wanted, wanted->spare_size) <= left / 4) {
-        n = wanted->spare_size;
+    } else if (overhead) {
+        size_t size = size_of(wanted, wanted->spare_size);
+
+        if (size <= left / 4 && size + overhead + refused[node] <= free_) {
+            n = wanted->spare_size;
+        }
     }
 
     /* Don't try in vain: DPDK clears memory that is given back. */

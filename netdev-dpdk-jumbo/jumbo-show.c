@@ -170,7 +170,8 @@ pool_to_json(const struct jumbo_pool_info *info)
     json_object_put(json, "own", json_boolean_create(info->own));
     json_object_put_string(
         json, "growth", info->starts_once ? "never"
-                        : info->grows_in_place ? "in-place" : "by-restart");
+                        : info->grows_in_place ? "in-place"
+                        : "by-replacement");
     json_object_put(json, "replaced", json_boolean_create(info->replaced));
     json_object_put(json, "mbufs", json_integer_create(info->n_mbufs));
     json_object_put(json, "in_use", json_integer_create(info->n_in_use));

@@ -250,11 +250,13 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
             ovs_assert(pool->minimum <= pool->target);
             ovs_assert(pool->target <= pool->demand.total);
             ovs_assert(pool->target <= pool->new_size);
+            ovs_assert(pool->new_size <= pool->spare_size);
             ovs_assert(pool->target >= MIN(pool->demand.total, pool->limit));
             ovs_assert(pool->target >= filled);
             ovs_assert(pool->target > 0);
             n_limited += pool->target < pool->demand.total;
-            ours += size;
+            ours += mbufs_size(0, pool->key.buffer_size,
+                               pool->grows_in_place, pool->spare_size);
             sizes[pool->key.numa_id] += size;
 
             /* Open vSwitch's own formulas don't fill the rings, or there is

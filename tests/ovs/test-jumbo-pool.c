@@ -1508,6 +1508,43 @@ test_size(struct ovs_cmdl_context *ctx OVS_UNUSED)
     }
 }
 
+/* "spare". */
+
+/* What a pool that can't grow gets in addition leaves what others need. */
+static void
+test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const struct jumbo_needs needs = needs_of(4096, 1, 512, 512);
+    struct jumbo_port a = { .netdev = NULL };
+    struct jumbo_port b = { .netdev = NULL };
+    struct jumbo_port c = { .netdev = NULL };
+    struct rte_mempool *mp;
+    void *filler;
+
+    start_dpdk(256);
+
+    /* Where Open vSwitch itself would have no memory for 'b', but some for
+     * 'c'. */
+    mp = prepare_and_commit(&a, needs);
+    ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 4);
+    prepare_and_commit(&b, needs_of(16384, 1, 8192, 1024));
+    ovs_assert(missing_of(&b));
+    prepare_and_commit(&c, needs_of(2048, 1, 2048, 2048));
+    destroy(&a);
+    destroy(&b);
+    destroy(&c);
+
+    /* For a port that was refused. */
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    filler = rte_malloc(NULL, 100 << 20, 0);
+    prepare_in_vain(&b, needs_of(16384, 1, 11000, 1024));
+    rte_free(filler);
+    mp = prepare_and_commit(&a, needs);
+    ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 3 / 2);
+    prepare_and_commit(&b, needs_of(16384, 1, 11000, 1024));
+}
+
 /* "add" and "ops". */
 
 /* Ports that are added one by one, with pools of the operations 'ops_name'
@@ -1981,6 +2018,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"lowest", NULL, 0, 0, test_lowest, OVS_RO},
     {"lower", NULL, 0, 0, test_lower, OVS_RO},
     {"size", NULL, 0, 0, test_size, OVS_RO},
+    {"spare", NULL, 0, 0, test_spare, OVS_RO},
     {"add", NULL, 0, 1, test_add, OVS_RO},
     {"replace", NULL, 0, 0, test_replace, OVS_RO},
     {"ops", NULL, 0, 0, test_ops, OVS_RO},
