@@ -30,6 +30,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-segments.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-vlan.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-away.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-fallback.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-buffers.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-stats.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-show.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-dpdk-limits.at
