@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <rte_config.h>
 
+#include "jumbo-info.h"
 #include "jumbo-layout.h"
 #include "jumbo-memory.h"
 #include "jumbo-pool.h"

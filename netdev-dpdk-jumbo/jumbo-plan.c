@@ -18,6 +18,7 @@
 
 #include "jumbo-plan.h"
 
+#include "jumbo-info.h"
 #include "jumbo-pool.h"
 #include "jumbo-show.h"
 #include "unixctl.h"

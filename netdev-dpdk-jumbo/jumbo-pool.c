@@ -16,7 +16,7 @@
 
 #include <config.h>
 
-#include "jumbo-pool.h"
+#include "jumbo-pool-private.h"
 
 #include <errno.h>
 #include <rte_errno.h>
@@ -33,7 +33,6 @@
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
-#include "userspace-tso.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(jumbo_pool);
@@ -45,342 +44,11 @@ VLOG_DEFINE_THIS_MODULE(jumbo_pool);
  * and if ports share it, at least for MIN_SHARED_RING. */
 #define MIN_SHARED_RING (1u << 18)
 
-struct jumbo_pool {
-    struct ovs_list node;           /* In 'all_pools'. */
-    struct jumbo_pool_key key;      /* Its 'owner' is a struct jumbo_port. */
-    bool grows_in_place;            /* It was made for that. */
-    struct rte_mempool *mp;
-    bool replaced;                  /* By another pool, for the same ports. */
-    unsigned int n_left;            /* Ports that left it while they were
-                                     * polled: threads may still be using
-                                     * it. */
-    uint64_t n_mbufs;               /* As its ports' status shows, */
-    uint64_t n_missing;             /* and those for which it has no memory. */
-    size_t tried;                   /* Free bytes that didn't suffice to grow,
-                                     * or to be replaced by a smaller one. */
-    uint32_t lowest;                /* Fewest free mbufs at this size, and */
-    bool is_low;                    /* whether the log reports it as low. */
-};
-
-/* The pools that there are to be, and the ports that they are for. */
-struct layout {
-    struct jumbo_layout_port *ports;
-    size_t n_ports;
-    struct jumbo_layout_pool *pools;
-    size_t n;
-};
-
-static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
-static struct ovs_list all_pools OVS_GUARDED_BY(mutex)
-    = OVS_LIST_INITIALIZER(&all_pools);
-static struct ovs_list all_ports OVS_GUARDED_BY(mutex)
-    = OVS_LIST_INITIALIZER(&all_ports);
-
-static unsigned int n_threads OVS_GUARDED_BY(mutex) = 1; /* The main one. */
-static unsigned int max_frags OVS_GUARDED_BY(mutex) = 1000; /* As in ipf.c. */
 static atomic_bool frags_in_use = false; /* There was a fragment. */
-static bool frags_count OVS_GUARDED_BY(mutex); /* They are in the demand. */
-static unsigned int flush_interval OVS_GUARDED_BY(mutex); /* In us. */
-static unsigned int headroom OVS_GUARDED_BY(mutex); /* In percent. */
 
 /* Bytes on each node with which the last port refused there might have been
  * granted. */
-static size_t refused[RTE_MAX_NUMA_NODES] OVS_GUARDED_BY(mutex);
-
-/* Layout. */
-
-/* Returns the bytes that 'memory_node' has for mempools, used or not. */
-static size_t
-memory_size(int memory_node)
-    OVS_REQUIRES(mutex)
-{
-    size_t size = jumbo_memory_free(memory_node);
-    const struct jumbo_pool *pool;
-
-    LIST_FOR_EACH (pool, node, &all_pools) {
-        if (jumbo_memory_node(pool->key.numa_id) == memory_node) {
-            size += jumbo_memory_size(pool->mp)
-                    + jumbo_memory_overhead(pool->mp);
-        }
-    }
-    return size;
-}
-
-/* Returns what 'port' has and is going to have, after 'plan' if that is
- * nonnull. */
-static struct jumbo_layout_port
-layout_port(const struct jumbo_port *port, const struct jumbo_plan *plan)
-    OVS_REQUIRES(mutex)
-{
-    struct jumbo_layout_port p = { port->now, port->next, port };
-
-    if (plan && plan->port
-        && !strcmp(netdev_get_name(port->netdev), plan->port)) {
-        p.next = plan->needs;
-    } else if (plan && p.next.n_txq == n_threads) {
-        p.next.tx_descs = p.next.tx_descs / p.next.n_txq * plan->n_threads;
-    }
-    return p;
-}
-
-/* Returns the input for the demand that all pools of a switch share. */
-struct jumbo_demand_input
-jumbo_pools_demand(unsigned int n_threads_, bool tso,
-                   unsigned int flush_interval_, unsigned int max_frags_,
-                   unsigned int headroom_)
-{
-    return (struct jumbo_demand_input) {
-        .n_threads = n_threads_,
-        .cache_size = JUMBO_CACHE_SIZE,
-        .n_segments = SEGMENTS_WHOLE_BATCHES && tso ? JUMBO_GSO_SEGMENTS : 1,
-        .flush_interval = flush_interval_,
-        .max_frags = max_frags_,
-        .headroom = headroom_,
-    };
-}
-
-/* What a layout assumes. */
-enum layout_kind {
-    LAYOUT_NOW = 0,             /* The memory that there is. */
-    LAYOUT_COMPLETE = 1 << 0,   /* Enough memory. */
-    LAYOUT_GUESTS = 1 << 1,     /* All guests there. */
-    LAYOUT_AFTER = 1 << 2,      /* Ports have what they are going to have. */
-    LAYOUT_ALL_GUESTS = LAYOUT_COMPLETE | LAYOUT_GUESTS,
-};
-
-/* Returns the pools that the ports are to have, after 'plan' if that is
- * nonnull.  The caller must destroy it with layout_destroy(). */
-static struct layout
-layout_create(enum layout_kind kind, const struct jumbo_plan *plan)
-    OVS_REQUIRES(mutex)
-{
-    bool complete = kind & LAYOUT_COMPLETE;
-    unsigned int n_add = plan ? plan->n_add : 0;
-    size_t memory_sizes[RTE_MAX_NUMA_NODES] = { 0 };
-    struct layout layout = {
-        .ports = xcalloc(ovs_list_size(&all_ports) + n_add,
-                         sizeof *layout.ports),
-    };
-    struct jumbo_layout_input in = {
-        .ports = layout.ports,
-        .all_guests = kind & LAYOUT_GUESTS,
-        .can_grow = jumbo_memory_can_grow(),
-        .demand = jumbo_pools_demand(plan ? plan->n_threads : n_threads,
-                                     userspace_tso_enabled(), flush_interval,
-                                     frags_count ? max_frags : 0, headroom),
-        .mbufs_size = jumbo_mbufs_size,
-        .memory_node = jumbo_memory_node,
-        .memory_sizes = complete ? NULL : memory_sizes,
-    };
-    const struct jumbo_port *port;
-
-    LIST_FOR_EACH (port, node, &all_ports) {
-        layout.ports[layout.n_ports++] = layout_port(port, plan);
-    }
-    for (unsigned int i = 0; i < n_add; i++) {
-        struct jumbo_layout_port *p = &layout.ports[layout.n_ports++];
-
-        p->next = plan->needs;
-        p->id = p;
-    }
-    in.n_ports = layout.n_ports;
-    for (size_t i = 0; kind & LAYOUT_AFTER && i < layout.n_ports; i++) {
-        layout.ports[i].now = layout.ports[i].next;
-    }
-    for (size_t i = 0; !complete && i < layout.n_ports; i++) {
-        const struct jumbo_needs *needs[] = { &layout.ports[i].now,
-                                              &layout.ports[i].next };
-
-        for (int j = 0; j < ARRAY_SIZE(needs); j++) {
-            int node = jumbo_memory_node(needs[j]->numa_id);
-
-            if (!memory_sizes[node]) {
-                memory_sizes[node] = memory_size(node);
-            }
-        }
-    }
-    layout.n = jumbo_layout(&in, &layout.pools);
-    return layout;
-}
-
-static void
-layout_destroy(struct layout *layout)
-{
-    free(layout->ports);
-    free(layout->pools);
-}
-
-/* Returns the pool for what is 'wanted', or NULL if there is none. */
-static struct jumbo_pool *
-find_pool(const struct jumbo_layout_pool *wanted)
-    OVS_REQUIRES(mutex)
-{
-    struct jumbo_pool *pool;
-
-    LIST_FOR_EACH (pool, node, &all_pools) {
-        if (!pool->replaced
-            && jumbo_pool_key_equals(&pool->key, &wanted->key)) {
-            return pool;
-        }
-    }
-    return NULL;
-}
-
-/* Returns what the pool for 'port' with 'needs' is to be, or NULL if it needs
- * none. */
-static const struct jumbo_layout_pool *
-find_wanted(const struct layout *layout, const struct jumbo_needs *needs,
-            const struct jumbo_port *port)
-{
-    struct jumbo_pool_key key = jumbo_needs_key(needs, port);
-
-    return jumbo_layout_find(layout->pools, layout->n, &key);
-}
-
-static uint64_t
-mbufs_of(const struct jumbo_pool *pool)
-{
-    return pool ? pool->mp->populated_size : 0;
-}
-
-/* Returns true if 'pool' can get mbufs while ports use it, up to what is
- * 'wanted'. */
-static bool
-can_grow(const struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
-{
-    return pool && pool->grows_in_place && wanted->grows_in_place
-           && wanted->target <= pool->mp->size;
-}
-
-/* Returns the mbufs that 'pool', which may be NULL, must get for what is
- * 'wanted': in addition to its own if it can grow, otherwise all those of the
- * pool that replaces it. */
-static uint64_t
-missing_mbufs(const struct jumbo_pool *pool,
-              const struct jumbo_layout_pool *wanted)
-{
-    uint64_t n = mbufs_of(pool);
-
-    return pool && pool->key.starts_once ? 0
-           : can_grow(pool, wanted) ? wanted->target - MIN(n, wanted->target)
-           : pool && n >= wanted->base ? 0
-           : wanted->new_size;
-}
-
-static size_t
-size_of(const struct jumbo_layout_pool *wanted, uint64_t n)
-{
-    return jumbo_mbufs_size(wanted->key.numa_id, wanted->key.buffer_size,
-                            wanted->grows_in_place, n);
-}
-
-/* Returns the bytes that the pool for what is 'wanted' takes for 'n' mbufs
- * more, or a new one with 'n', or 0 if 'n' is. */
-static size_t
-size_of_more(const struct jumbo_pool *pool,
-             const struct jumbo_layout_pool *wanted, uint64_t n)
-{
-    return !n ? 0
-           : size_of(wanted, n)
-             + (can_grow(pool, wanted) ? 0 : JUMBO_POOL_OVERHEAD);
-}
-
-/* Returns the bytes that the pool for what is 'wanted' takes to have its
- * minimum. */
-static size_t
-size_to_start(const struct jumbo_pool *pool,
-              const struct jumbo_layout_pool *wanted)
-{
-    uint64_t has = mbufs_of(pool);
-    uint64_t kept = can_grow(pool, wanted) ? has : 0;
-
-    return has >= wanted->minimum ? 0
-           : size_of_more(pool, wanted, wanted->minimum - kept);
-}
-
-/* Returns the bytes on 'memory_node' that pools of 'layout' are missing for
- * their minimum, except for the one like 'except', which may be NULL. */
-static size_t
-reserved_memory(const struct layout *layout, int memory_node,
-                const struct jumbo_layout_pool *except)
-    OVS_REQUIRES(mutex)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < layout->n; i++) {
-        const struct jumbo_layout_pool *wanted = &layout->pools[i];
-
-        if (jumbo_memory_node(wanted->key.numa_id) == memory_node
-            && !(except && jumbo_pool_key_equals(&wanted->key,
-                                                 &except->key))) {
-            size += size_to_start(find_pool(wanted), wanted);
-        }
-    }
-    return size;
-}
-
-/* Returns the bytes on 'memory_node' that pools of 'layout' are missing. */
-static size_t
-missing_memory(const struct layout *layout, int memory_node)
-    OVS_REQUIRES(mutex)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < layout->n; i++) {
-        const struct jumbo_layout_pool *wanted = &layout->pools[i];
-
-        if (jumbo_memory_node(wanted->key.numa_id) == memory_node) {
-            const struct jumbo_pool *pool = find_pool(wanted);
-
-            size += size_of_more(pool, wanted, missing_mbufs(pool, wanted));
-        }
-    }
-    return size;
-}
-
-/* Returns true if pools on 'memory_node' that are missing mbufs may not have
- * all of them in the memory that there is, in a layout of 'kind', and after
- * 'plan' if that is nonnull. */
-static bool
-is_limited(enum layout_kind kind, const struct jumbo_plan *plan,
-           int memory_node)
-    OVS_REQUIRES(mutex)
-{
-    /* The same pools in the same order. */
-    struct layout complete = layout_create(kind | LAYOUT_COMPLETE, plan);
-    struct layout now = layout_create(kind, plan);
-    bool limited = false;
-
-    for (size_t i = 0; i < complete.n; i++) {
-        const struct jumbo_layout_pool *wanted = &complete.pools[i];
-
-        limited |= (jumbo_memory_node(wanted->key.numa_id) == memory_node
-                    && missing_mbufs(find_pool(wanted), wanted)
-                    && now.pools[i].target < wanted->target);
-    }
-    layout_destroy(&now);
-    layout_destroy(&complete);
-    return limited;
-}
-
-/* Returns true if a port or a pool of 'now' needs more memory of 'memory_node'
- * than it could get with 'free_' bytes free.  A pool that is missing mbufs and
- * hasn't tried to get them may be about to grow. */
-static bool
-memory_is_short(const struct layout *now, int memory_node, size_t free_)
-    OVS_REQUIRES(mutex)
-{
-    for (size_t i = 0; i < now->n; i++) {
-        const struct jumbo_layout_pool *wanted = &now->pools[i];
-        const struct jumbo_pool *pool = find_pool(wanted);
-
-        if (jumbo_memory_node(wanted->key.numa_id) == memory_node
-            && pool && pool->tried >= free_ && missing_mbufs(pool, wanted)) {
-            return true;
-        }
-    }
-    return refused[memory_node] > free_;
-}
+static size_t refused[RTE_MAX_NUMA_NODES] OVS_GUARDED_BY(jumbo_mutex);
 
 /* Pools. */
 
@@ -397,14 +65,14 @@ needs_pool(const struct jumbo_needs *needs, const struct jumbo_port *port,
 
 static bool
 pool_is_needed(const struct jumbo_pool *pool)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     const struct jumbo_port *port;
 
     if (pool->n_left) {
         return true;
     }
-    LIST_FOR_EACH (port, node, &all_ports) {
+    LIST_FOR_EACH (port, node, &jumbo_all_ports) {
         if (port->pool == pool || port->next_pool == pool
             || needs_pool(&port->now, port, pool)
             || needs_pool(&port->next, port, pool)) {
@@ -416,7 +84,7 @@ pool_is_needed(const struct jumbo_pool *pool)
 
 static void
 pool_destroy(struct jumbo_pool *pool)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     VLOG_INFO("Freeing mempool \"%s\"", pool->mp->name);
     ovs_list_remove(&pool->node);
@@ -425,13 +93,13 @@ pool_destroy(struct jumbo_pool *pool)
 }
 
 /* Frees the pools that nobody needs and whose mbufs are all back. */
-static void
-sweep(void)
-    OVS_REQUIRES(mutex)
+void
+jumbo_pools_sweep(void)
+    OVS_REQUIRES(jumbo_mutex)
 {
     struct jumbo_pool *pool;
 
-    LIST_FOR_EACH_SAFE (pool, node, &all_pools) {
+    LIST_FOR_EACH_SAFE (pool, node, &jumbo_all_pools) {
         if (!pool_is_needed(pool) && jumbo_memory_is_full(pool->mp)) {
             pool_destroy(pool);
         }
@@ -441,7 +109,7 @@ sweep(void)
 /* To be called when 'pool' has got mbufs: what it had before doesn't count. */
 static void
 forget_lowest(struct jumbo_pool *pool)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     jumbo_memory_take_lowest(pool->mp);
     pool->lowest = UINT32_MAX;
@@ -450,18 +118,19 @@ forget_lowest(struct jumbo_pool *pool)
 
 /* Finds out how few mbufs of 'pool' were free, and warns the user if they were
  * fewer than all threads may take at once. */
-static void
-check_lowest(struct jumbo_pool *pool)
-    OVS_REQUIRES(mutex)
+void
+jumbo_pool_check_lowest(struct jumbo_pool *pool)
+    OVS_REQUIRES(jumbo_mutex)
 {
     uint32_t lowest = jumbo_memory_take_lowest(pool->mp);
 
     pool->lowest = MIN(pool->lowest, lowest);
-    if (pool->lowest < JUMBO_BURST * n_threads && !pool->is_low) {
+    if (pool->lowest < JUMBO_BURST * jumbo_settings.n_threads
+        && !pool->is_low) {
         pool->is_low = true;
         VLOG_WARN("Mempool \"%s\" had only %"PRIu32" of its %"PRIu64" mbufs "
                   "free; without any, packets are dropped",
-                  pool->mp->name, pool->lowest, mbufs_of(pool));
+                  pool->mp->name, pool->lowest, jumbo_pool_mbufs(pool));
     }
 }
 
@@ -508,7 +177,7 @@ create_mempool(const struct jumbo_layout_pool *wanted, uint64_t n,
 static struct jumbo_pool *
 pool_create(const struct jumbo_layout_pool *wanted, uint64_t n,
             uint64_t at_least)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     struct rte_mempool *mp = create_mempool(wanted, n, at_least);
     struct jumbo_pool *pool;
@@ -521,7 +190,7 @@ pool_create(const struct jumbo_layout_pool *wanted, uint64_t n,
     pool->grows_in_place = wanted->grows_in_place;
     pool->mp = mp;
     pool->lowest = UINT32_MAX;
-    ovs_list_push_back(&all_pools, &pool->node);
+    ovs_list_push_back(&jumbo_all_pools, &pool->node);
     return pool;
 }
 
@@ -531,13 +200,13 @@ pool_create(const struct jumbo_layout_pool *wanted, uint64_t n,
 static int
 pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
               uint64_t at_least)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
-    struct jumbo_pool *old = find_pool(wanted);
+    struct jumbo_pool *old = jumbo_pool_find(wanted);
     struct jumbo_pool *pool = old;
-    uint64_t has = mbufs_of(old);
+    uint64_t has = jumbo_pool_mbufs(old);
 
-    if (can_grow(old, wanted)) {
+    if (jumbo_pool_can_grow(old, wanted)) {
         jumbo_memory_add(old->mp, n, at_least - MIN(has, at_least));
     } else {
         /* Replacing a pool isn't worth it for few mbufs. */
@@ -556,12 +225,12 @@ pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
             pool->n_missing = old->n_missing;
         }
     }
-    if (mbufs_of(pool) != has) {
+    if (jumbo_pool_mbufs(pool) != has) {
         forget_lowest(pool);
         VLOG_INFO("Mempool \"%s\" has %"PRIu64" mbufs now", pool->mp->name,
-                  mbufs_of(pool));
+                  jumbo_pool_mbufs(pool));
     }
-    return mbufs_of(pool) < at_least ? ENOMEM : 0;
+    return jumbo_pool_mbufs(pool) < at_least ? ENOMEM : 0;
 }
 
 /* Reports, in the log and in the ports' status, what the pool for 'wanted',
@@ -570,25 +239,26 @@ pool_complete(const struct jumbo_layout_pool *wanted, uint64_t n,
 static void
 tell_size(const struct jumbo_layout_pool *wanted,
           const struct jumbo_layout_pool *now)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
-    struct jumbo_pool *pool = find_pool(wanted);
-    uint64_t n_missing = pool ? missing_mbufs(pool, wanted) : 0;
+    struct jumbo_pool *pool = jumbo_pool_find(wanted);
+    uint64_t n_missing = pool ? jumbo_pool_missing(pool, wanted) : 0;
     struct jumbo_port *port;
 
     if (!pool
-        || (pool->n_mbufs == mbufs_of(pool) && pool->n_missing == n_missing)) {
+        || (pool->n_mbufs == jumbo_pool_mbufs(pool)
+            && pool->n_missing == n_missing)) {
         return;
     }
     if (n_missing && !pool->n_missing) {
         int node = jumbo_memory_node(wanted->key.numa_id);
-        size_t size = size_of(wanted, n_missing);
+        size_t size = jumbo_wanted_size(wanted, n_missing);
 
         VLOG_WARN("Mempool \"%s\" has %"PRIu64" of the %"PRIu64" mbufs that "
                   "it should have, %s memory on NUMA node %d; it gets the "
                   "others, %.1f MB, when there is more",
-                  pool->mp->name, mbufs_of(pool), wanted->target,
-                  now && !missing_mbufs(pool, now)
+                  pool->mp->name, jumbo_pool_mbufs(pool), wanted->target,
+                  now && !jumbo_pool_missing(pool, now)
                   && jumbo_memory_free(node) >= size + JUMBO_KEPT_MEMORY
                   ? "the most that Open vSwitch's own formulas allow with the"
                   : "for lack of",
@@ -596,9 +266,9 @@ tell_size(const struct jumbo_layout_pool *wanted,
     } else if (!n_missing && pool->n_missing) {
         VLOG_INFO("Mempool \"%s\" has all its mbufs", pool->mp->name);
     }
-    pool->n_mbufs = mbufs_of(pool);
+    pool->n_mbufs = jumbo_pool_mbufs(pool);
     pool->n_missing = n_missing;
-    LIST_FOR_EACH (port, node, &all_ports) {
+    LIST_FOR_EACH (port, node, &jumbo_all_ports) {
         if (port->pool == pool) {
             netdev_change_seq_changed(port->netdev);
         }
@@ -609,7 +279,7 @@ tell_size(const struct jumbo_layout_pool *wanted,
  * needs 'needed' bytes and is refused, and remembers the refusal. */
 static char *
 shortage(int memory_node, size_t needed)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     size_t free_ = jumbo_memory_free(memory_node);
 
@@ -626,11 +296,11 @@ shortage(int memory_node, size_t needed)
  * which may be NULL, can get another pool while they run. */
 static bool
 can_be_left(const struct jumbo_pool *pool, const struct jumbo_port *stops)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     const struct jumbo_port *port;
 
-    LIST_FOR_EACH (port, node, &all_ports) {
+    LIST_FOR_EACH (port, node, &jumbo_all_ports) {
         if ((port->pool == pool || port->next_pool == pool)
             && port != stops && !port->switches) {
             return false;
@@ -644,16 +314,17 @@ can_be_left(const struct jumbo_pool *pool, const struct jumbo_port *stops)
  * when the port 'stops', which may be NULL, is stopped; otherwise NULL. */
 static struct jumbo_pool *
 find_too_large(const struct jumbo_layout_pool *wanted,
-               const struct layout *all_guests, const struct jumbo_port *stops)
-    OVS_REQUIRES(mutex)
+               const struct jumbo_wanted *all_guests,
+               const struct jumbo_port *stops)
+    OVS_REQUIRES(jumbo_mutex)
 {
     const struct jumbo_layout_pool *most
         = jumbo_layout_find(all_guests->pools, all_guests->n, &wanted->key);
-    struct jumbo_pool *pool = find_pool(wanted);
+    struct jumbo_pool *pool = jumbo_pool_find(wanted);
 
     return pool && most && !pool->key.starts_once
-           && mbufs_of(pool) > MAX(most->new_size,
-                                   most->target + most->target / 2)
+           && jumbo_pool_mbufs(pool) > MAX(most->new_size,
+                                           most->target + most->target / 2)
            && can_be_left(pool, stops) ? pool : NULL;
 }
 
@@ -661,12 +332,12 @@ find_too_large(const struct jumbo_layout_pool *wanted,
  * it must start with as many mbufs as were ever taken from 'pool' at once. */
 static struct jumbo_layout_pool
 smaller_pool(const struct jumbo_layout_pool *wanted, struct jumbo_pool *pool)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     struct jumbo_layout_pool smaller = *wanted;
-    uint64_t n = mbufs_of(pool);
+    uint64_t n = jumbo_pool_mbufs(pool);
 
-    check_lowest(pool);
+    jumbo_pool_check_lowest(pool);
     smaller.minimum = MIN(MAX(wanted->minimum, n - MIN(n, pool->lowest)),
                           wanted->target);
     smaller.spare_size = smaller.new_size;
@@ -676,9 +347,9 @@ smaller_pool(const struct jumbo_layout_pool *wanted, struct jumbo_pool *pool)
 /* Returns the bytes on 'memory_node', of which 'free_' are free, that it takes
  * to replace pools that are too large, except for the one like 'except'. */
 static size_t
-replacing_memory(const struct layout *all_guests, int memory_node,
+replacing_memory(const struct jumbo_wanted *all_guests, int memory_node,
                  size_t free_, const struct jumbo_layout_pool *except)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     size_t size = 0;
 
@@ -691,7 +362,28 @@ replacing_memory(const struct layout *all_guests, int memory_node,
             && !jumbo_pool_key_equals(&wanted->key, &except->key)) {
             struct jumbo_layout_pool smaller = smaller_pool(wanted, pool);
 
-            size += size_of_more(NULL, &smaller, smaller.minimum);
+            size += jumbo_pool_more_size(NULL, &smaller, smaller.minimum);
+        }
+    }
+    return size;
+}
+
+/* Returns the bytes on 'memory_node' that pools of 'layout' are missing for
+ * their minimum, except for the one like 'except', which may be NULL. */
+static size_t
+reserved_memory(const struct jumbo_wanted *layout, int memory_node,
+                const struct jumbo_layout_pool *except)
+    OVS_REQUIRES(jumbo_mutex)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct jumbo_layout_pool *wanted = &layout->pools[i];
+
+        if (jumbo_memory_node(wanted->key.numa_id) == memory_node
+            && !(except && jumbo_pool_key_equals(&wanted->key,
+                                                 &except->key))) {
+            size += jumbo_pool_start_size(jumbo_pool_find(wanted), wanted);
         }
     }
     return size;
@@ -707,15 +399,16 @@ replacing_memory(const struct layout *all_guests, int memory_node,
  * message for the user, which the caller must free. */
 static int
 grow_one(const struct jumbo_layout_pool *wanted,
-         const struct layout *all_guests, char **errorp)
-    OVS_REQUIRES(mutex)
+         const struct jumbo_wanted *all_guests, char **errorp)
+    OVS_REQUIRES(jumbo_mutex)
 {
     int node = jumbo_memory_node(wanted->key.numa_id);
-    struct jumbo_pool *pool = find_pool(wanted);
-    uint64_t n = missing_mbufs(pool, wanted);
-    uint64_t has = mbufs_of(pool);
-    size_t overhead = can_grow(pool, wanted) ? 0 : JUMBO_POOL_OVERHEAD;
-    size_t needed = size_to_start(pool, wanted);
+    struct jumbo_pool *pool = jumbo_pool_find(wanted);
+    uint64_t n = jumbo_pool_missing(pool, wanted);
+    uint64_t has = jumbo_pool_mbufs(pool);
+    size_t overhead = jumbo_pool_can_grow(pool, wanted) ? 0
+                      : JUMBO_POOL_OVERHEAD;
+    size_t needed = jumbo_pool_start_size(pool, wanted);
     size_t free_, left, replacing;
     int error = 0;
 
@@ -732,12 +425,12 @@ grow_one(const struct jumbo_layout_pool *wanted,
     replacing = replacing_memory(all_guests, node, free_, wanted);
     left -= left >= needed + replacing ? replacing : 0;
     left -= MIN(left, overhead);
-    if (size_of(wanted, n) > left) {
+    if (jumbo_wanted_size(wanted, n) > left) {
         n = jumbo_mbufs_in(jumbo_mbufs_size, wanted->key.numa_id,
                            wanted->key.buffer_size, wanted->grows_in_place,
                            left);
     } else if (overhead) {
-        size_t size = size_of(wanted, wanted->spare_size);
+        size_t size = jumbo_wanted_size(wanted, wanted->spare_size);
 
         if (size <= left / 4 && size + overhead + refused[node] <= free_) {
             n = wanted->spare_size;
@@ -750,10 +443,10 @@ grow_one(const struct jumbo_layout_pool *wanted,
     } else if (n) {
         error = pool_complete(wanted, n, wanted->minimum);
     }
-    pool = find_pool(wanted);
+    pool = jumbo_pool_find(wanted);
     if (pool) {
-        pool->tried = missing_mbufs(pool, wanted) ? jumbo_memory_free(node)
-                                                  : 0;
+        pool->tried = jumbo_pool_missing(pool, wanted)
+                      ? jumbo_memory_free(node) : 0;
     }
     if (error && errorp) {
         *errorp = shortage(node, needed);
@@ -761,14 +454,36 @@ grow_one(const struct jumbo_layout_pool *wanted,
     return error;
 }
 
+/* Returns true if a port or a pool of 'now' needs more memory of 'memory_node'
+ * than it could get with 'free_' bytes free.  A pool that is missing mbufs and
+ * hasn't tried to get them may be about to grow. */
+static bool
+memory_is_short(const struct jumbo_wanted *now, int memory_node, size_t free_)
+    OVS_REQUIRES(jumbo_mutex)
+{
+    for (size_t i = 0; i < now->n; i++) {
+        const struct jumbo_layout_pool *wanted = &now->pools[i];
+        const struct jumbo_pool *pool = jumbo_pool_find(wanted);
+
+        if (jumbo_memory_node(wanted->key.numa_id) == memory_node
+            && pool && pool->tried >= free_
+            && jumbo_pool_missing(pool, wanted)) {
+            return true;
+        }
+    }
+    return refused[memory_node] > free_;
+}
+
 /* Replaces the pool for 'wanted', one of 'now', if it is too large and memory
  * is short, by a smaller one, which gets the rest of its mbufs when the old
  * one is freed.  Its ports get it while they run, except for 'stops', which
  * may be NULL. */
 static void
-shrink_one(const struct jumbo_layout_pool *wanted, const struct layout *now,
-           const struct layout *all_guests, const struct jumbo_port *stops)
-    OVS_REQUIRES(mutex)
+shrink_one(const struct jumbo_layout_pool *wanted,
+           const struct jumbo_wanted *now,
+           const struct jumbo_wanted *all_guests,
+           const struct jumbo_port *stops)
+    OVS_REQUIRES(jumbo_mutex)
 {
     struct jumbo_pool *pool = find_too_large(wanted, all_guests, stops);
     int node = jumbo_memory_node(wanted->key.numa_id);
@@ -790,7 +505,7 @@ shrink_one(const struct jumbo_layout_pool *wanted, const struct layout *now,
     } else {
         VLOG_INFO("Mempool \"%s\" with %"PRIu64" mbufs was too large, and is "
                   "replaced, since memory is short on NUMA node %d",
-                  pool->mp->name, mbufs_of(pool), node);
+                  pool->mp->name, jumbo_pool_mbufs(pool), node);
     }
 }
 
@@ -798,11 +513,12 @@ shrink_one(const struct jumbo_layout_pool *wanted, const struct layout *now,
  * replaces them. */
 static void
 grow(void)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
-    struct layout all_guests = layout_create(LAYOUT_ALL_GUESTS, NULL);
-    struct layout complete = layout_create(LAYOUT_COMPLETE, NULL);
-    struct layout now = layout_create(LAYOUT_NOW, NULL);
+    struct jumbo_wanted all_guests = jumbo_wanted_create(JUMBO_ALL_GUESTS,
+                                                         NULL);
+    struct jumbo_wanted complete = jumbo_wanted_create(JUMBO_COMPLETE, NULL);
+    struct jumbo_wanted now = jumbo_wanted_create(JUMBO_NOW, NULL);
 
     for (size_t i = 0; i < now.n; i++) {
         grow_one(&now.pools[i], &all_guests, NULL);
@@ -814,9 +530,9 @@ grow(void)
         tell_size(&complete.pools[i],
                   jumbo_layout_find(now.pools, now.n, &complete.pools[i].key));
     }
-    layout_destroy(&now);
-    layout_destroy(&complete);
-    layout_destroy(&all_guests);
+    jumbo_wanted_destroy(&now);
+    jumbo_wanted_destroy(&complete);
+    jumbo_wanted_destroy(&all_guests);
 }
 
 /* Ports. */
@@ -835,11 +551,11 @@ free_memory(const struct jumbo_port *port)
  * of memory is asked again when there is more or less of it. */
 static void
 reconfigure_ports(void)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     struct jumbo_port *port;
 
-    LIST_FOR_EACH (port, node, &all_ports) {
+    LIST_FOR_EACH (port, node, &jumbo_all_ports) {
         if (port->next_pool && port->next_pool->replaced && !port->switches
             && port->tried != free_memory(port)) {
             netdev_request_reconfigure(port->netdev);
@@ -847,7 +563,7 @@ reconfigure_ports(void)
         if (port->waits) {
             struct jumbo_pool *pool;
 
-            LIST_FOR_EACH (pool, node, &all_pools) {
+            LIST_FOR_EACH (pool, node, &jumbo_all_pools) {
                 if (needs_pool(&port->next, port, pool)) {
                     port->waits = false;
                     netdev_request_reconfigure(port->netdev);
@@ -860,11 +576,11 @@ reconfigure_ports(void)
 /* To be called when the demand has changed. */
 static void
 demand_changed(void)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     struct jumbo_pool *pool;
 
-    LIST_FOR_EACH (pool, node, &all_pools) {
+    LIST_FOR_EACH (pool, node, &jumbo_all_pools) {
         pool->tried = 0;
     }
     grow();
@@ -879,20 +595,21 @@ demand_changed(void)
 static int
 prepare_pool(struct jumbo_port *port, bool stops,
              const struct jumbo_pool *prepared, char **errorp)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
     struct jumbo_pool *found;
-    struct layout all_guests = layout_create(LAYOUT_ALL_GUESTS, NULL);
-    struct layout layout = layout_create(LAYOUT_NOW, NULL);
+    struct jumbo_wanted all_guests = jumbo_wanted_create(JUMBO_ALL_GUESTS,
+                                                         NULL);
+    struct jumbo_wanted layout = jumbo_wanted_create(JUMBO_NOW, NULL);
     const struct jumbo_layout_pool *wanted;
     int error = 0;
 
-    wanted = find_wanted(&layout, &port->next, port);
+    wanted = jumbo_wanted_find(&layout, &port->next, port);
     if (wanted && !port->next.away) {
         if (stops) {
             shrink_one(wanted, &layout, &all_guests, port);
         }
-        found = find_pool(wanted);
+        found = jumbo_pool_find(wanted);
         if (!found) {
             VLOG_INFO("Port %s: Requesting a mempool with buffers of %d bytes "
                       "on NUMA node %d", netdev_get_name(port->netdev),
@@ -902,18 +619,18 @@ prepare_pool(struct jumbo_port *port, bool stops,
                       netdev_get_name(port->netdev), found->mp->name);
         }
         error = grow_one(wanted, &all_guests, errorp);
-        if (error && port->pool && port->pool == find_pool(wanted)
+        if (error && port->pool && port->pool == jumbo_pool_find(wanted)
             && port->next.rx_filled <= port->now.rx_filled) {
             /* It needs no more than it has. */
             free(*errorp);
             error = 0;
         }
-        port->next_pool = error ? NULL : find_pool(wanted);
+        port->next_pool = error ? NULL : jumbo_pool_find(wanted);
     } else {
         port->next_pool = NULL;
     }
-    layout_destroy(&layout);
-    layout_destroy(&all_guests);
+    jumbo_wanted_destroy(&layout);
+    jumbo_wanted_destroy(&all_guests);
     return error;
 }
 
@@ -923,26 +640,27 @@ prepare_pool(struct jumbo_port *port, bool stops,
  * '*errorp' a message for the user, which the caller must free. */
 static int
 check_promise(const struct jumbo_port *port, char **errorp)
-    OVS_REQUIRES(mutex)
+    OVS_REQUIRES(jumbo_mutex)
 {
-    struct layout all_guests = layout_create(LAYOUT_ALL_GUESTS, NULL);
+    struct jumbo_wanted all_guests = jumbo_wanted_create(JUMBO_ALL_GUESTS,
+                                                         NULL);
     const struct jumbo_layout_pool *wanted
-        = find_wanted(&all_guests, &port->next, port);
+        = jumbo_wanted_find(&all_guests, &port->next, port);
     int error = 0;
 
-    if (wanted && mbufs_of(find_pool(wanted)) < wanted->minimum) {
+    if (wanted
+        && jumbo_pool_mbufs(jumbo_pool_find(wanted)) < wanted->minimum) {
         int node = jumbo_memory_node(wanted->key.numa_id);
         size_t needed = reserved_memory(&all_guests, node, NULL);
+        size_t own = jumbo_pool_start_size(NULL, wanted);
 
         if (needed > jumbo_memory_free(node)
-            && (port->pool
-                || !jumbo_memory_elsewhere(node,
-                                           size_to_start(NULL, wanted)))) {
+            && (port->pool || !jumbo_memory_elsewhere(node, own))) {
             *errorp = shortage(node, needed);
             error = ENOMEM;
         }
     }
-    layout_destroy(&all_guests);
+    jumbo_wanted_destroy(&all_guests);
     return error;
 }
 
@@ -970,16 +688,16 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
     bool was_known = port->known;
     int error;
 
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&jumbo_mutex);
     if (!was_known) {
         port->netdev = netdev;
         port->known = true;
-        ovs_list_push_back(&all_ports, &port->node);
+        ovs_list_push_back(&jumbo_all_ports, &port->node);
     }
     prepared = port->next_pool;
     port->next = *needs;
     port->next_pool = port->pool;
-    sweep();
+    jumbo_pools_sweep();
 
     error = prepare_pool(port, stops, prepared, errorp);
     if (error && port->pool && !port->pool->replaced
@@ -1020,9 +738,9 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
         demand_changed();
     }
     *mpp = port->next_pool ? port->next_pool->mp : NULL;
-    sweep();
+    jumbo_pools_sweep();
     port->tried = error ? free_memory(port) : 0;
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
     return error;
 }
 
@@ -1031,33 +749,33 @@ jumbo_port_prepare(struct jumbo_port *port, struct netdev *netdev,
 void
 jumbo_port_commit(struct jumbo_port *port)
 {
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&jumbo_mutex);
     port->now = port->next;
     port->pool = port->next_pool;
     port->failed = false;
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
 }
 
 /* To be called when 'port' goes on as it is, whatever it prepared for. */
 void
 jumbo_port_keep(struct jumbo_port *port)
 {
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&jumbo_mutex);
     if (port->pool) {
         port->next = port->now;
         port->next_pool = port->pool;
     }
     port->failed = false;
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
 }
 
 /* No thread uses 'pool' any more because of a port that left it. */
 static void
 pool_was_left(struct jumbo_pool *pool)
 {
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&jumbo_mutex);
     pool->n_left--;
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
 }
 
 /* Like jumbo_port_commit(), while threads go on using 'port', which already
@@ -1066,12 +784,12 @@ pool_was_left(struct jumbo_pool *pool)
 void
 jumbo_port_switch(struct jumbo_port *port)
 {
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&jumbo_mutex);
     if (port->pool && port->pool != port->next_pool) {
         port->pool->n_left++;
         ovsrcu_postpone(pool_was_left, port->pool);
     }
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
     jumbo_port_commit(port);
 }
 
@@ -1082,9 +800,9 @@ jumbo_port_must_move(const struct jumbo_port *port)
 {
     bool must;
 
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&jumbo_mutex);
     must = port->pool && port->pool->replaced;
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
     return must;
 }
 
@@ -1095,13 +813,13 @@ jumbo_port_may_retry(struct jumbo_port *port)
 {
     bool may;
 
-    ovs_mutex_lock(&mutex);
-    sweep();
+    ovs_mutex_lock(&jumbo_mutex);
+    jumbo_pools_sweep();
     may = port->lacks && jumbo_memory_free(port->lacks_node) >= port->lacks;
     if (may) {
         port->lacks = 0;
     }
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
     return may;
 }
 
@@ -1121,12 +839,12 @@ get_failures(const struct jumbo_port *port)
 void
 jumbo_port_destroy(struct jumbo_port *port)
 {
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&jumbo_mutex);
     if (port->known) {
         ovs_list_remove(&port->node);
         port->known = false;
     }
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
     free(get_failures(port));
     atomic_init(&port->failures, NULL);
 }
@@ -1177,15 +895,15 @@ jumbo_pools_run(void)
 {
     struct jumbo_pool *pool;
 
-    ovs_mutex_lock(&mutex);
-    sweep();
-    LIST_FOR_EACH (pool, node, &all_pools) {
-        check_lowest(pool);
+    ovs_mutex_lock(&jumbo_mutex);
+    jumbo_pools_sweep();
+    LIST_FOR_EACH (pool, node, &jumbo_all_pools) {
+        jumbo_pool_check_lowest(pool);
     }
-    atomic_read_relaxed(&frags_in_use, &frags_count);
+    atomic_read_relaxed(&frags_in_use, &jumbo_settings.frags_count);
     grow();
     reconfigure_ports();
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
 }
 
 /* To be called by a thread that is going to poll ports, before it becomes a
@@ -1193,10 +911,10 @@ jumbo_pools_run(void)
 void
 jumbo_thread_add(void)
 {
-    ovs_mutex_lock(&mutex);
-    n_threads++;
+    ovs_mutex_lock(&jumbo_mutex);
+    jumbo_settings.n_threads++;
     demand_changed();
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
 }
 
 /* To be called by a thread that called jumbo_thread_add(), before it ceases to
@@ -1206,22 +924,22 @@ jumbo_thread_remove(void)
 {
     struct jumbo_pool *pool;
 
-    ovs_mutex_lock(&mutex);
-    LIST_FOR_EACH (pool, node, &all_pools) {
+    ovs_mutex_lock(&jumbo_mutex);
+    LIST_FOR_EACH (pool, node, &jumbo_all_pools) {
         rte_mempool_cache_flush(NULL, pool->mp);
     }
-    n_threads--;
-    ovs_mutex_unlock(&mutex);
+    jumbo_settings.n_threads--;
+    ovs_mutex_unlock(&jumbo_mutex);
 }
 
 /* To be called before IP reassembly may keep up to 'n' fragments. */
 void
 jumbo_set_max_frags(unsigned int n)
 {
-    ovs_mutex_lock(&mutex);
-    max_frags = n;
+    ovs_mutex_lock(&jumbo_mutex);
+    jumbo_settings.max_frags = n;
     demand_changed();
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
 }
 
 /* To be called when IP reassembly keeps a fragment.  From the next
@@ -1236,10 +954,10 @@ jumbo_frags_in_use(void)
 void
 jumbo_set_flush_interval(unsigned int us)
 {
-    ovs_mutex_lock(&mutex);
-    flush_interval = us;
+    ovs_mutex_lock(&jumbo_mutex);
+    jumbo_settings.flush_interval = us;
     demand_changed();
-    ovs_mutex_unlock(&mutex);
+    ovs_mutex_unlock(&jumbo_mutex);
 }
 
 /* Sets the operator's own margin, in percent of all other demand.  It takes
@@ -1255,179 +973,9 @@ jumbo_set_headroom(const char *percent)
         value = 0;
     }
 
-    ovs_mutex_lock(&mutex);
-    headroom = value;
-    ovs_mutex_unlock(&mutex);
-}
-
-/* What is shown. */
-
-static int
-compare_infos(const void *a_, const void *b_)
-{
-    const struct jumbo_pool_info *a = a_;
-    const struct jumbo_pool_info *b = b_;
-
-    return a->numa_id != b->numa_id ? a->numa_id - b->numa_id
-           : a->buffer_size - b->buffer_size;
-}
-
-/* Puts the pools in 'info' into the order in which they are shown. */
-void
-jumbo_pools_sort(struct jumbo_pools_info *info)
-{
-    qsort(info->pools, info->n, sizeof *info->pools, compare_infos);
-}
-
-/* Returns information about what is 'wanted'. */
-struct jumbo_pool_info
-jumbo_pool_info(const struct jumbo_layout_pool *wanted)
-{
-    return (struct jumbo_pool_info) {
-        .numa_id = wanted->key.numa_id,
-        .buffer_size = wanted->key.buffer_size,
-        .min_mtu = wanted->key.own_size
-                   ? jumbo_own_min_mtu(wanted->key.buffer_size)
-                   : jumbo_min_mtu(wanted->key.buffer_size),
-        .max_mtu = jumbo_max_mtu(wanted->key.buffer_size),
-        .own = wanted->key.owner,
-        .grows_in_place = wanted->grows_in_place,
-        .starts_once = wanted->key.starts_once,
-        .demand = wanted->demand,
-        .limit = wanted->limit,
-        .target = wanted->target,
-        .ports = SVEC_EMPTY_INITIALIZER,
-    };
-}
-
-/* Returns information about 'pool', which may be NULL, and about what it is to
- * be, 'wanted', which may be NULL if 'pool' isn't. */
-static struct jumbo_pool_info
-get_info(struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
-    OVS_REQUIRES(mutex)
-{
-    struct jumbo_layout_pool unwanted = { .limit = 0 };
-    struct jumbo_pool_info info;
-
-    if (!wanted) {
-        unwanted.key = pool->key;
-        unwanted.grows_in_place = pool->grows_in_place;
-    }
-    info = jumbo_pool_info(wanted ? wanted : &unwanted);
-    if (wanted) {
-        info.n_missing = missing_mbufs(pool, wanted);
-        info.missing_size = size_of(wanted, info.n_missing);
-    }
-    if (pool) {
-        check_lowest(pool);
-        info.replaced = pool->replaced;
-        info.n_mbufs = mbufs_of(pool);
-        info.n_in_use = info.n_mbufs - jumbo_memory_avail(pool->mp);
-        info.lowest = pool->lowest;
-        info.n_failed = jumbo_memory_n_failed(pool->mp);
-        info.size = jumbo_memory_size(pool->mp);
-    }
-    return info;
-}
-
-/* Adds to 'info' the ports of 'layout' that are to receive into 'wanted'. */
-static void
-add_ports(struct jumbo_pool_info *info, const struct layout *layout,
-          const struct jumbo_layout_pool *wanted)
-    OVS_REQUIRES(mutex)
-{
-    size_t n_known = ovs_list_size(&all_ports);
-
-    for (size_t i = 0; i < layout->n_ports; i++) {
-        const struct jumbo_layout_port *p = &layout->ports[i];
-
-        if (p->next.away || find_wanted(layout, &p->next, p->id) != wanted) {
-            continue;
-        }
-        if (i >= n_known) {
-            info->n_new_ports++;
-        } else {
-            const struct jumbo_port *port = p->id;
-
-            svec_add(&info->ports, netdev_get_name(port->netdev));
-        }
-    }
-}
-
-/* Stores in 'info' the pools that there are, or if 'plan' is nonnull, those
- * that there would be after it.  The caller must free them with
- * jumbo_pools_free().  Nothing changes, except that pools that nobody needs
- * any more are freed. */
-void
-jumbo_pools_get(const struct jumbo_plan *plan, struct jumbo_pools_info *info)
-{
-    struct layout all_guests, layout;
-    struct jumbo_pool *pool;
-    size_t max;
-
-    ovs_mutex_lock(&mutex);
-    sweep();
-    all_guests = layout_create(LAYOUT_ALL_GUESTS, plan);
-    layout = layout_create(LAYOUT_COMPLETE, plan);
-    max = layout.n + ovs_list_size(&all_pools);
-    *info = (struct jumbo_pools_info) {
-        .pools = xcalloc(max, sizeof *info->pools),
-        .nodes = xcalloc(RTE_MAX_NUMA_NODES, sizeof *info->nodes),
-    };
-
-    for (size_t i = 0; i < layout.n; i++) {
-        const struct jumbo_layout_pool *wanted = &layout.pools[i];
-        struct jumbo_pool_info *p = &info->pools[info->n++];
-
-        *p = get_info(find_pool(wanted), wanted);
-        add_ports(p, &layout, wanted);
-    }
-    /* Pools that nobody is to have any more. */
-    LIST_FOR_EACH (pool, node, &all_pools) {
-        bool wanted = false;
-
-        for (size_t i = 0; i < layout.n; i++) {
-            wanted = wanted || find_pool(&layout.pools[i]) == pool;
-        }
-        if (!wanted) {
-            info->pools[info->n++] = get_info(pool, NULL);
-        }
-    }
-    jumbo_pools_sort(info);
-
-    for (int node = 0; node < RTE_MAX_NUMA_NODES; node++) {
-        struct jumbo_memory_info m = {
-            .node = node,
-            .missing = missing_memory(&layout, node),
-            .missing_all = missing_memory(&all_guests, node),
-        };
-
-        if (m.missing || m.missing_all) {
-            size_t left;
-
-            m.free = jumbo_memory_free(node);
-            left = m.free - MIN(m.free, JUMBO_KEPT_MEMORY);
-            m.limited = (m.missing > left
-                         || is_limited(LAYOUT_AFTER, plan, node));
-            m.limited_all = (m.missing_all > left
-                             || is_limited(LAYOUT_AFTER | LAYOUT_GUESTS, plan,
-                                           node));
-            info->nodes[info->n_nodes++] = m;
-        }
-    }
-    layout_destroy(&layout);
-    layout_destroy(&all_guests);
-    ovs_mutex_unlock(&mutex);
-}
-
-void
-jumbo_pools_free(struct jumbo_pools_info *info)
-{
-    for (size_t i = 0; i < info->n; i++) {
-        svec_destroy(&info->pools[i].ports);
-    }
-    free(info->pools);
-    free(info->nodes);
+    ovs_mutex_lock(&jumbo_mutex);
+    jumbo_settings.headroom = value;
+    ovs_mutex_unlock(&jumbo_mutex);
 }
 
 /* Writes to 'stream' what DPDK tells of 'mp' or, if that is NULL, of all
@@ -1435,7 +983,7 @@ jumbo_pools_free(struct jumbo_pools_info *info)
 void
 jumbo_pools_dump(FILE *stream, struct rte_mempool *mp)
 {
-    ovs_mutex_lock(&mutex);
+    ovs_mutex_lock(&jumbo_mutex);
     if (mp) {
         unsigned int avail = jumbo_memory_avail(mp);
 
@@ -1445,79 +993,5 @@ jumbo_pools_dump(FILE *stream, struct rte_mempool *mp)
     } else {
         rte_mempool_list_dump(stream);
     }
-    ovs_mutex_unlock(&mutex);
-}
-
-/* Stores in '*needs' what the port 'name' has.  Returns false if there is
- * no such port. */
-bool
-jumbo_port_get_needs(const char *name, struct jumbo_needs *needs)
-{
-    struct jumbo_port *port;
-    bool found = false;
-
-    ovs_mutex_lock(&mutex);
-    LIST_FOR_EACH (port, node, &all_ports) {
-        if (!strcmp(netdev_get_name(port->netdev), name)) {
-            *needs = port->now;
-            found = true;
-            break;
-        }
-    }
-    ovs_mutex_unlock(&mutex);
-    return found;
-}
-
-/* Returns the number of PMD threads, plus one for the main thread. */
-unsigned int
-jumbo_n_threads(void)
-{
-    unsigned int n;
-
-    ovs_mutex_lock(&mutex);
-    n = n_threads;
-    ovs_mutex_unlock(&mutex);
-    return n;
-}
-
-/* Stores in '*lowest' how few mbufs of the pool of 'port' were free, apart
- * from those in threads' caches, since it has its size, and in '*n_failed' how
- * often a thread got none.  Returns false if the port has no pool. */
-bool
-jumbo_port_get_use(const struct jumbo_port *port, uint64_t *lowest,
-                   uint64_t *n_failed)
-{
-    struct jumbo_pool *pool;
-
-    ovs_mutex_lock(&mutex);
-    pool = port->pool;
-    if (pool) {
-        check_lowest(pool);
-        *lowest = pool->lowest;
-        *n_failed = jumbo_memory_n_failed(pool->mp);
-    }
-    ovs_mutex_unlock(&mutex);
-    return pool != NULL;
-}
-
-/* Stores in '*buffer_size' the bytes of a buffer, in '*size' those of all
- * mbufs, and in '*n_mbufs' and '*n_missing' the numbers of mbufs that the pool
- * of 'port' has, and is to get when there is memory.  Returns false if the
- * port has no pool. */
-bool
-jumbo_port_get_pool(const struct jumbo_port *port, int *buffer_size,
-                    size_t *size, uint64_t *n_mbufs, uint64_t *n_missing)
-{
-    const struct jumbo_pool *pool;
-
-    ovs_mutex_lock(&mutex);
-    pool = port->pool;
-    if (pool) {
-        *buffer_size = pool->key.buffer_size;
-        *size = jumbo_memory_size(pool->mp);
-        *n_mbufs = mbufs_of(pool);
-        *n_missing = pool->n_missing;
-    }
-    ovs_mutex_unlock(&mutex);
-    return pool != NULL;
+    ovs_mutex_unlock(&jumbo_mutex);
 }

@@ -47,7 +47,6 @@
 #include "jumbo-layout.h"
 #include "openvswitch/list.h"
 #include "ovs-atomic.h"
-#include "svec.h"
 
 struct netdev;
 struct rte_mempool;
@@ -81,50 +80,6 @@ struct jumbo_port {
     ATOMIC(atomic_ullong *) failures; /* See jumbo_port_count_failure(). */
 };
 
-/* A pool, as it is shown. */
-struct jumbo_pool_info {
-    int numa_id;
-    int buffer_size;            /* In bytes, without headroom. */
-    int min_mtu, max_mtu;       /* That get such buffers. */
-    bool own;                   /* Of one port that doesn't share it. */
-    bool grows_in_place;
-    bool starts_once;           /* It stays as it is. */
-    bool replaced;              /* By another one, which its ports are still to
-                                 * get. */
-    uint64_t n_mbufs;           /* That it has. */
-    uint64_t n_in_use;
-    uint64_t lowest;            /* Fewest that were free, apart from those in
-                                 * threads' caches, since it has its size. */
-    uint64_t n_failed;          /* Times that a thread got none. */
-    size_t size;                /* Bytes that they take. */
-    struct jumbo_demand demand;
-    uint64_t limit;             /* See 'struct jumbo_layout_pool'. */
-    uint64_t target;
-    uint64_t n_missing;         /* Mbufs that it has to get. */
-    size_t missing_size;        /* Bytes that they take. */
-    struct svec ports;          /* That receive into it. */
-    size_t n_new_ports;         /* That a plan adds to these. */
-};
-
-/* Memory of a NUMA node, in bytes. */
-struct jumbo_memory_info {
-    int node;
-    size_t free;
-    size_t missing;             /* For the pools that there are to be, with
-                                 * their overhead. */
-    size_t missing_all;         /* The same when all guests are there. */
-    bool limited;               /* Pools may not have all of 'missing' in the
-                                 * memory that there is. */
-    bool limited_all;           /* The same of 'missing_all'. */
-};
-
-struct jumbo_pools_info {
-    struct jumbo_pool_info *pools;
-    size_t n;
-    struct jumbo_memory_info *nodes; /* Where something is missing. */
-    size_t n_nodes;
-};
-
 /* A change, to be looked at before it is made. */
 struct jumbo_plan {
     const char *port;           /* Which to change, or NULL to add some. */
@@ -156,19 +111,9 @@ struct jumbo_demand_input jumbo_pools_demand(unsigned int n_threads, bool tso,
                                              unsigned int max_frags,
                                              unsigned int headroom);
 void jumbo_pools_run(void);
-void jumbo_pools_get(const struct jumbo_plan *, struct jumbo_pools_info *);
-void jumbo_pools_sort(struct jumbo_pools_info *);
-void jumbo_pools_free(struct jumbo_pools_info *);
 void jumbo_pools_dump(FILE *, struct rte_mempool *);
-struct jumbo_pool_info jumbo_pool_info(const struct jumbo_layout_pool *);
-bool jumbo_port_get_needs(const char *name, struct jumbo_needs *);
-unsigned int jumbo_n_threads(void);
 void jumbo_port_count_failure(struct jumbo_port *, int queue);
 uint64_t jumbo_port_get_failures(const struct jumbo_port *, int queue);
-bool jumbo_port_get_use(const struct jumbo_port *, uint64_t *lowest,
-                        uint64_t *n_failed);
-bool jumbo_port_get_pool(const struct jumbo_port *, int *buffer_size,
-                         size_t *size, uint64_t *n_mbufs, uint64_t *n_missing);
 #else
 static inline void
 jumbo_set_max_frags(unsigned int max_frags OVS_UNUSED)

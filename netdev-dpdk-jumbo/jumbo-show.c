@@ -20,6 +20,7 @@
 
 #include "compat.h"
 #include "jumbo-driver.h"
+#include "jumbo-info.h"
 #include "jumbo-mtu.h"
 #include "jumbo-pool.h"
 #include "openvswitch/dynamic-string.h"

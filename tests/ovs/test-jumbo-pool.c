@@ -37,6 +37,7 @@
 #include "dp-packet.h"
 #include "netdev-dpdk-jumbo/jumbo-demand.h"
 #include "netdev-dpdk-jumbo/jumbo-frame.h"
+#include "netdev-dpdk-jumbo/jumbo-info.h"
 #include "netdev-dpdk-jumbo/jumbo-memory.h"
 #include "netdev-provider.h"
 #include "ovs-atomic.h"

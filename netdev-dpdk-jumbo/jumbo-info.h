@@ -1,0 +1,91 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef JUMBO_INFO_H
+#define JUMBO_INFO_H 1
+
+/* What there is to know about mempools, and about the memory that they lack.
+ *
+ * As in jumbo-pool.h, all functions take the module's own lock, except for
+ * jumbo_pools_sort(), jumbo_pools_free() and jumbo_pool_info(). */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jumbo-demand.h"
+#include "jumbo-layout.h"
+#include "svec.h"
+
+struct jumbo_plan;
+struct jumbo_port;
+
+/* A pool, as it is shown. */
+struct jumbo_pool_info {
+    int numa_id;
+    int buffer_size;            /* In bytes, without headroom. */
+    int min_mtu, max_mtu;       /* That get such buffers. */
+    bool own;                   /* Of one port that doesn't share it. */
+    bool grows_in_place;
+    bool starts_once;           /* It stays as it is. */
+    bool replaced;              /* By another one, which its ports are still to
+                                 * get. */
+    uint64_t n_mbufs;           /* That it has. */
+    uint64_t n_in_use;
+    uint64_t lowest;            /* Fewest that were free, apart from those in
+                                 * threads' caches, since it has its size. */
+    uint64_t n_failed;          /* Times that a thread got none. */
+    size_t size;                /* Bytes that they take. */
+    struct jumbo_demand demand;
+    uint64_t limit;             /* See 'struct jumbo_layout_pool'. */
+    uint64_t target;
+    uint64_t n_missing;         /* Mbufs that it has to get. */
+    size_t missing_size;        /* Bytes that they take. */
+    struct svec ports;          /* That receive into it. */
+    size_t n_new_ports;         /* That a plan adds to these. */
+};
+
+/* Memory of a NUMA node, in bytes. */
+struct jumbo_memory_info {
+    int node;
+    size_t free;
+    size_t missing;             /* For the pools that there are to be, with
+                                 * their overhead. */
+    size_t missing_all;         /* The same when all guests are there. */
+    bool limited;               /* Pools may not have all of 'missing' in the
+                                 * memory that there is. */
+    bool limited_all;           /* The same of 'missing_all'. */
+};
+
+struct jumbo_pools_info {
+    struct jumbo_pool_info *pools;
+    size_t n;
+    struct jumbo_memory_info *nodes; /* Where something is missing. */
+    size_t n_nodes;
+};
+
+void jumbo_pools_get(const struct jumbo_plan *, struct jumbo_pools_info *);
+void jumbo_pools_sort(struct jumbo_pools_info *);
+void jumbo_pools_free(struct jumbo_pools_info *);
+struct jumbo_pool_info jumbo_pool_info(const struct jumbo_layout_pool *);
+bool jumbo_port_get_needs(const char *name, struct jumbo_needs *);
+unsigned int jumbo_n_threads(void);
+bool jumbo_port_get_use(const struct jumbo_port *, uint64_t *lowest,
+                        uint64_t *n_failed);
+bool jumbo_port_get_pool(const struct jumbo_port *, int *buffer_size,
+                         size_t *size, uint64_t *n_mbufs, uint64_t *n_missing);
+
+#endif /* jumbo-info.h */

@@ -1,0 +1,244 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+
+#include "jumbo-pool-private.h"
+
+#include <rte_config.h>
+#include <rte_mempool.h>
+
+#include "compat.h"
+#include "jumbo-demand.h"
+#include "jumbo-memory.h"
+#include "netdev-provider.h"
+#include "userspace-tso.h"
+#include "util.h"
+
+struct ovs_mutex jumbo_mutex = OVS_MUTEX_INITIALIZER;
+struct ovs_list jumbo_all_pools = OVS_LIST_INITIALIZER(&jumbo_all_pools);
+struct ovs_list jumbo_all_ports = OVS_LIST_INITIALIZER(&jumbo_all_ports);
+struct jumbo_settings jumbo_settings = {
+    .n_threads = 1,             /* The main one. */
+    .max_frags = 1000,          /* As in ipf.c. */
+};
+
+/* Returns the bytes that 'memory_node' has for mempools, used or not. */
+static size_t
+memory_size(int memory_node)
+    OVS_REQUIRES(jumbo_mutex)
+{
+    size_t size = jumbo_memory_free(memory_node);
+    const struct jumbo_pool *pool;
+
+    LIST_FOR_EACH (pool, node, &jumbo_all_pools) {
+        if (jumbo_memory_node(pool->key.numa_id) == memory_node) {
+            size += jumbo_memory_size(pool->mp)
+                    + jumbo_memory_overhead(pool->mp);
+        }
+    }
+    return size;
+}
+
+/* Returns what 'port' has and is going to have, after 'plan' if that is
+ * nonnull. */
+static struct jumbo_layout_port
+layout_port(const struct jumbo_port *port, const struct jumbo_plan *plan)
+    OVS_REQUIRES(jumbo_mutex)
+{
+    struct jumbo_layout_port p = { port->now, port->next, port };
+
+    if (plan && plan->port
+        && !strcmp(netdev_get_name(port->netdev), plan->port)) {
+        p.next = plan->needs;
+    } else if (plan && p.next.n_txq == jumbo_settings.n_threads) {
+        p.next.tx_descs = p.next.tx_descs / p.next.n_txq * plan->n_threads;
+    }
+    return p;
+}
+
+/* Returns the input for the demand that all pools of a switch share. */
+struct jumbo_demand_input
+jumbo_pools_demand(unsigned int n_threads, bool tso,
+                   unsigned int flush_interval, unsigned int max_frags,
+                   unsigned int headroom)
+{
+    return (struct jumbo_demand_input) {
+        .n_threads = n_threads,
+        .cache_size = JUMBO_CACHE_SIZE,
+        .n_segments = SEGMENTS_WHOLE_BATCHES && tso ? JUMBO_GSO_SEGMENTS : 1,
+        .flush_interval = flush_interval,
+        .max_frags = max_frags,
+        .headroom = headroom,
+    };
+}
+
+/* Returns the pools that the ports are to have, after 'plan' if that is
+ * nonnull.  The caller must destroy it with jumbo_wanted_destroy(). */
+struct jumbo_wanted
+jumbo_wanted_create(enum jumbo_wanted_kind kind, const struct jumbo_plan *plan)
+    OVS_REQUIRES(jumbo_mutex)
+{
+    bool complete = kind & JUMBO_COMPLETE;
+    unsigned int n_add = plan ? plan->n_add : 0;
+    size_t memory_sizes[RTE_MAX_NUMA_NODES] = { 0 };
+    struct jumbo_wanted layout = {
+        .ports = xcalloc(ovs_list_size(&jumbo_all_ports) + n_add,
+                         sizeof *layout.ports),
+    };
+    struct jumbo_layout_input in = {
+        .ports = layout.ports,
+        .all_guests = kind & JUMBO_GUESTS,
+        .can_grow = jumbo_memory_can_grow(),
+        .demand = jumbo_pools_demand(
+            plan ? plan->n_threads : jumbo_settings.n_threads,
+            userspace_tso_enabled(), jumbo_settings.flush_interval,
+            jumbo_settings.frags_count ? jumbo_settings.max_frags : 0,
+            jumbo_settings.headroom),
+        .mbufs_size = jumbo_mbufs_size,
+        .memory_node = jumbo_memory_node,
+        .memory_sizes = complete ? NULL : memory_sizes,
+    };
+    const struct jumbo_port *port;
+
+    LIST_FOR_EACH (port, node, &jumbo_all_ports) {
+        layout.ports[layout.n_ports++] = layout_port(port, plan);
+    }
+    for (unsigned int i = 0; i < n_add; i++) {
+        struct jumbo_layout_port *p = &layout.ports[layout.n_ports++];
+
+        p->next = plan->needs;
+        p->id = p;
+    }
+    in.n_ports = layout.n_ports;
+    for (size_t i = 0; kind & JUMBO_AFTER && i < layout.n_ports; i++) {
+        layout.ports[i].now = layout.ports[i].next;
+    }
+    for (size_t i = 0; !complete && i < layout.n_ports; i++) {
+        const struct jumbo_needs *needs[] = { &layout.ports[i].now,
+                                              &layout.ports[i].next };
+
+        for (int j = 0; j < ARRAY_SIZE(needs); j++) {
+            int node = jumbo_memory_node(needs[j]->numa_id);
+
+            if (!memory_sizes[node]) {
+                memory_sizes[node] = memory_size(node);
+            }
+        }
+    }
+    layout.n = jumbo_layout(&in, &layout.pools);
+    return layout;
+}
+
+void
+jumbo_wanted_destroy(struct jumbo_wanted *layout)
+{
+    free(layout->ports);
+    free(layout->pools);
+}
+
+/* Returns the pool for what is 'wanted', or NULL if there is none. */
+struct jumbo_pool *
+jumbo_pool_find(const struct jumbo_layout_pool *wanted)
+    OVS_REQUIRES(jumbo_mutex)
+{
+    struct jumbo_pool *pool;
+
+    LIST_FOR_EACH (pool, node, &jumbo_all_pools) {
+        if (!pool->replaced
+            && jumbo_pool_key_equals(&pool->key, &wanted->key)) {
+            return pool;
+        }
+    }
+    return NULL;
+}
+
+/* Returns what the pool for 'port' with 'needs' is to be, or NULL if it needs
+ * none. */
+const struct jumbo_layout_pool *
+jumbo_wanted_find(const struct jumbo_wanted *layout,
+                  const struct jumbo_needs *needs,
+                  const struct jumbo_port *port)
+{
+    struct jumbo_pool_key key = jumbo_needs_key(needs, port);
+
+    return jumbo_layout_find(layout->pools, layout->n, &key);
+}
+
+/* Returns the mbufs that 'pool', which may be NULL, has. */
+uint64_t
+jumbo_pool_mbufs(const struct jumbo_pool *pool)
+{
+    return pool ? pool->mp->populated_size : 0;
+}
+
+/* Returns true if 'pool' can get mbufs while ports use it, up to what is
+ * 'wanted'. */
+bool
+jumbo_pool_can_grow(const struct jumbo_pool *pool,
+                    const struct jumbo_layout_pool *wanted)
+{
+    return pool && pool->grows_in_place && wanted->grows_in_place
+           && wanted->target <= pool->mp->size;
+}
+
+/* Returns the mbufs that 'pool', which may be NULL, must get for what is
+ * 'wanted': in addition to its own if it can grow, otherwise all those of the
+ * pool that replaces it. */
+uint64_t
+jumbo_pool_missing(const struct jumbo_pool *pool,
+                   const struct jumbo_layout_pool *wanted)
+{
+    uint64_t n = jumbo_pool_mbufs(pool);
+
+    return pool && pool->key.starts_once ? 0
+           : jumbo_pool_can_grow(pool, wanted)
+             ? wanted->target - MIN(n, wanted->target)
+           : pool && n >= wanted->base ? 0
+           : wanted->new_size;
+}
+
+/* Returns the bytes that 'n' mbufs of the pool for what is 'wanted' take. */
+size_t
+jumbo_wanted_size(const struct jumbo_layout_pool *wanted, uint64_t n)
+{
+    return jumbo_mbufs_size(wanted->key.numa_id, wanted->key.buffer_size,
+                            wanted->grows_in_place, n);
+}
+
+/* Returns the bytes that the pool for what is 'wanted' takes for 'n' mbufs
+ * more, or a new one with 'n', or 0 if 'n' is. */
+size_t
+jumbo_pool_more_size(const struct jumbo_pool *pool,
+                     const struct jumbo_layout_pool *wanted, uint64_t n)
+{
+    return !n ? 0
+           : jumbo_wanted_size(wanted, n)
+             + (jumbo_pool_can_grow(pool, wanted) ? 0 : JUMBO_POOL_OVERHEAD);
+}
+
+/* Returns the bytes that the pool for what is 'wanted' takes to have its
+ * minimum. */
+size_t
+jumbo_pool_start_size(const struct jumbo_pool *pool,
+                      const struct jumbo_layout_pool *wanted)
+{
+    uint64_t has = jumbo_pool_mbufs(pool);
+    uint64_t kept = jumbo_pool_can_grow(pool, wanted) ? has : 0;
+
+    return has >= wanted->minimum ? 0
+           : jumbo_pool_more_size(pool, wanted, wanted->minimum - kept);
+}
