@@ -487,12 +487,14 @@ free_hugepages(int node, size_t page_size)
     return n * page_size;
 }
 
-/* Returns the node whose memory mbufs for node 'numa_id' take: without
- * hugepages, all memory of DPDK is on the first one. */
+/* Returns the node whose memory mbufs for node 'numa_id' take, less than
+ * RTE_MAX_NUMA_NODES: without hugepages, all memory of DPDK is on the first
+ * one, and a guest may be on a node that DPDK doesn't know. */
 int
 jumbo_memory_node(int numa_id)
 {
-    return rte_eal_has_hugepages() ? numa_id : 0;
+    return rte_eal_has_hugepages() && numa_id < RTE_MAX_NUMA_NODES
+           ? numa_id : 0;
 }
 
 /* Returns the bytes of 'memory_node' that are free for mbufs: what DPDK has,
