@@ -19,12 +19,11 @@
 #include "jumbo-info.h"
 
 #include <rte_config.h>
-#include <rte_mempool.h>
 
 #include "jumbo-frame.h"
 #include "jumbo-memory.h"
 #include "jumbo-pool-private.h"
-#include "netdev-provider.h"
+#include "netdev.h"
 #include "svec.h"
 #include "util.h"
 
@@ -49,8 +48,8 @@ missing_memory(const struct jumbo_wanted *layout, int memory_node)
 }
 
 /* Returns true if pools on 'memory_node' that are missing mbufs may not have
- * all of them in the memory that there is, in a layout of 'kind', and after
- * 'plan' if that is nonnull. */
+ * all of them in the memory that there is, as 'kind' assumes, and after 'plan'
+ * if that is nonnull. */
 static bool
 is_limited(enum jumbo_wanted_kind kind, const struct jumbo_plan *plan,
            int memory_node)
@@ -128,7 +127,7 @@ get_info(struct jumbo_pool *pool, const struct jumbo_layout_pool *wanted)
     info = jumbo_pool_info(wanted ? wanted : &unwanted);
     if (wanted) {
         info.n_missing = jumbo_pool_missing(pool, wanted);
-        info.missing_size = jumbo_wanted_size(wanted, info.n_missing);
+        info.missing_size = jumbo_layout_pool_size(wanted, info.n_missing);
     }
     if (pool) {
         jumbo_pool_check_lowest(pool);

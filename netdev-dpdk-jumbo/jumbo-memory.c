@@ -487,9 +487,10 @@ free_hugepages(int node, size_t page_size)
     return n * page_size;
 }
 
-/* Returns the node whose memory mbufs for node 'numa_id' take, less than
- * RTE_MAX_NUMA_NODES: without hugepages, all memory of DPDK is on the first
- * one, and a guest may be on a node that DPDK doesn't know. */
+/* Returns the node, less than RTE_MAX_NUMA_NODES, on which memory for mbufs of
+ * node 'numa_id' is counted: without hugepages, all memory of DPDK is on the
+ * first one.  A guest may be on a node that DPDK doesn't know, where there can
+ * be no mempool: what it needs is counted on the first one, too. */
 int
 jumbo_memory_node(int numa_id)
 {

@@ -88,7 +88,7 @@ void jumbo_wanted_destroy(struct jumbo_wanted *);
 const struct jumbo_layout_pool *jumbo_wanted_find(const struct jumbo_wanted *,
                                                   const struct jumbo_needs *,
                                                   const struct jumbo_port *);
-size_t jumbo_wanted_size(const struct jumbo_layout_pool *, uint64_t n);
+size_t jumbo_layout_pool_size(const struct jumbo_layout_pool *, uint64_t n);
 
 struct jumbo_pool *jumbo_pool_find(const struct jumbo_layout_pool *)
     OVS_REQUIRES(jumbo_mutex);

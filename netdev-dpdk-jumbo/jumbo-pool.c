@@ -20,12 +20,9 @@
 
 #include <errno.h>
 #include <rte_errno.h>
-#include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "compat.h"
 #include "jumbo-demand.h"
-#include "jumbo-frame.h"
 #include "jumbo-layout.h"
 #include "jumbo-memory.h"
 #include "netdev-provider.h"
@@ -33,6 +30,7 @@
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
+#include "packets.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(jumbo_pool);
@@ -252,7 +250,7 @@ tell_size(const struct jumbo_layout_pool *wanted,
     }
     if (n_missing && !pool->n_missing) {
         int node = jumbo_memory_node(wanted->key.numa_id);
-        size_t size = jumbo_wanted_size(wanted, n_missing);
+        size_t size = jumbo_layout_pool_size(wanted, n_missing);
 
         VLOG_WARN("Mempool \"%s\" has %"PRIu64" of the %"PRIu64" mbufs that "
                   "it should have, %s memory on NUMA node %d; it gets the "
@@ -425,12 +423,12 @@ grow_one(const struct jumbo_layout_pool *wanted,
     replacing = replacing_memory(all_guests, node, free_, wanted);
     left -= left >= needed + replacing ? replacing : 0;
     left -= MIN(left, overhead);
-    if (jumbo_wanted_size(wanted, n) > left) {
+    if (jumbo_layout_pool_size(wanted, n) > left) {
         n = jumbo_mbufs_in(jumbo_mbufs_size, wanted->key.numa_id,
                            wanted->key.buffer_size, wanted->grows_in_place,
                            left);
     } else if (overhead) {
-        size_t size = jumbo_wanted_size(wanted, wanted->spare_size);
+        size_t size = jumbo_layout_pool_size(wanted, wanted->spare_size);
 
         if (size <= left / 4 && size + overhead + refused[node] <= free_) {
             n = wanted->spare_size;

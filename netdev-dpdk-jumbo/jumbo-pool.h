@@ -106,6 +106,7 @@ void jumbo_frags_in_use(void);
 void jumbo_set_flush_interval(unsigned int us);
 void jumbo_set_headroom(const char *percent);
 
+/* In jumbo-wanted.c.  Takes no lock. */
 struct jumbo_demand_input jumbo_pools_demand(unsigned int n_threads, bool tso,
                                              unsigned int flush_interval,
                                              unsigned int max_frags,

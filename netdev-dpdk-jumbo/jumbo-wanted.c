@@ -24,7 +24,7 @@
 #include "compat.h"
 #include "jumbo-demand.h"
 #include "jumbo-memory.h"
-#include "netdev-provider.h"
+#include "netdev.h"
 #include "userspace-tso.h"
 #include "util.h"
 
@@ -144,10 +144,10 @@ jumbo_wanted_create(enum jumbo_wanted_kind kind, const struct jumbo_plan *plan)
 }
 
 void
-jumbo_wanted_destroy(struct jumbo_wanted *layout)
+jumbo_wanted_destroy(struct jumbo_wanted *wanted)
 {
-    free(layout->ports);
-    free(layout->pools);
+    free(wanted->ports);
+    free(wanted->pools);
 }
 
 /* Returns the pool for what is 'wanted', or NULL if there is none. */
@@ -169,13 +169,13 @@ jumbo_pool_find(const struct jumbo_layout_pool *wanted)
 /* Returns what the pool for 'port' with 'needs' is to be, or NULL if it needs
  * none. */
 const struct jumbo_layout_pool *
-jumbo_wanted_find(const struct jumbo_wanted *layout,
+jumbo_wanted_find(const struct jumbo_wanted *wanted,
                   const struct jumbo_needs *needs,
                   const struct jumbo_port *port)
 {
     struct jumbo_pool_key key = jumbo_needs_key(needs, port);
 
-    return jumbo_layout_find(layout->pools, layout->n, &key);
+    return jumbo_layout_find(wanted->pools, wanted->n, &key);
 }
 
 /* Returns the mbufs that 'pool', which may be NULL, has. */
@@ -213,7 +213,7 @@ jumbo_pool_missing(const struct jumbo_pool *pool,
 
 /* Returns the bytes that 'n' mbufs of the pool for what is 'wanted' take. */
 size_t
-jumbo_wanted_size(const struct jumbo_layout_pool *wanted, uint64_t n)
+jumbo_layout_pool_size(const struct jumbo_layout_pool *wanted, uint64_t n)
 {
     return jumbo_mbufs_size(wanted->key.numa_id, wanted->key.buffer_size,
                             wanted->grows_in_place, n);
@@ -226,7 +226,7 @@ jumbo_pool_more_size(const struct jumbo_pool *pool,
                      const struct jumbo_layout_pool *wanted, uint64_t n)
 {
     return !n ? 0
-           : jumbo_wanted_size(wanted, n)
+           : jumbo_layout_pool_size(wanted, n)
              + (jumbo_pool_can_grow(pool, wanted) ? 0 : JUMBO_POOL_OVERHEAD);
 }
 
