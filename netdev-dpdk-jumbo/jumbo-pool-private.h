@@ -75,7 +75,9 @@ struct jumbo_settings {
     unsigned int headroom;      /* In percent. */
 };
 
-/* The module's own lock, and what it protects. */
+/* The module's own lock, and what it protects.  It is taken after dpdk_mutex
+ * and the mutex of a device in netdev-dpdk.c.  While it is held, only the
+ * locks of seq.c, of vlog.c and of DPDK's memory are taken. */
 extern struct ovs_mutex jumbo_mutex;
 extern struct ovs_list jumbo_all_pools OVS_GUARDED_BY(jumbo_mutex);
 extern struct ovs_list jumbo_all_ports OVS_GUARDED_BY(jumbo_mutex);
