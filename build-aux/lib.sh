@@ -87,7 +87,17 @@ new_files() {
     (cd "$top"
      find netdev-dpdk-jumbo ovs-mtu tests/ovs -type f ! -name '.*' ! -name '*~' \
           ! -path '*/__pycache__/*' 2>/dev/null | LC_ALL=C sort) |
-    sed 's,.*,&\t&,; s,\ttests/ovs/,\ttests/,; s,\tovs-mtu/,\tutilities/,; s,\tnetdev,\tlib/netdev,'
+    sed 's,.*,&\t&,; s,\ttests/ovs/,\ttests/,; s,\tovs-mtu/,\tutilities/,; s,\tnetdev-dpdk-jumbo/,\tlib/,'
+}
+
+# The files of OVS that list others, a line for each: ours of the same name are
+# appended to them, but for comments.
+lists="lib/automake.mk tests/automake.mk tests/testsuite.at tests/system-dpdk-testsuite.at utilities/automake.mk"
+
+# our_tests: the files of tests that this repository brings, without ".at", as
+# a regular expression.
+our_tests() {
+    (cd "$top/tests/ovs" && ls *.at) | sed 's/\.at$//' | paste -sd'|'
 }
 
 # debian_dir SUITE[-PURPOSE]: where "in-debian" has that system.
@@ -157,10 +167,10 @@ hooks_id() {
 }
 
 # guard TREE: has TREE, in which the hooks aren't, build with a DPDK older than
-# it needs, by compat.h, as the patched tree does.
+# it needs, by netdev-dpdk-compat.h, as the patched tree does.
 guard() {
     if grep -q rte_vhost_driver_set_max_queue_num "$1/lib/netdev-dpdk.c"; then
-        cp "$top/netdev-dpdk-jumbo/compat.h" "$1/lib/"
+        cp "$top/netdev-dpdk-jumbo/netdev-dpdk-compat.h" "$1/lib/compat.h"
         sed -i '0,/^#include "netdev-provider.h"/s//#include "compat.h"\n&/' "$1/lib/netdev-dpdk.c"
     fi
 }

@@ -4,41 +4,41 @@
 # are permitted in any medium without royalty provided the copyright
 # notice and this notice are preserved.  This file is offered as-is,
 # without warranty of any kind.
-
+#
 # One file a line: each line comes with the patch that first uses its file.
 
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/compat.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-demand.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-demand.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-driver.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-driver.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-frame.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-layout.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-layout.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-mtu.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-mtu.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-pool.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-turn.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-turn.h
+lib_libopenvswitch_la_SOURCES += lib/bond-turn.c
+lib_libopenvswitch_la_SOURCES += lib/bond-turn.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-driver.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-driver.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-frame.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-demand.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-demand.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-layout.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-layout.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-compat.h
+lib_libopenvswitch_la_SOURCES += lib/netdev-mtu.c
+lib_libopenvswitch_la_SOURCES += lib/netdev-mtu.h
 
 if DPDK_NETDEV
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-grow.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-grow.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-host.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-host.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-info.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-info.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-memory.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-memory.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-plan.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-plan.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-pool.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-pool-private.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-rx.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-rx.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-show.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-show.h
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-wanted.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-words.c
-lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-jumbo/jumbo-words.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-memory.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-memory.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-grow.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-grow.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-host.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-host.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-info.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-info.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-plan.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-plan.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-private.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-show.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-show.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-wanted.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-words.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool-words.h
+lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-rx.c
+lib_libopenvswitch_la_SOURCES += lib/dpdk-rx.h
 endif

@@ -1,0 +1,104 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#ifndef NETDEV_MTU_H
+#define NETDEV_MTU_H 1
+
+/* A request for an MTU: which values a device takes, and what to tell the user
+ * about one that is not in effect.
+ *
+ * MTUs are in bytes of the L3 packet.  Nothing here depends on DPDK, keeps
+ * state of its own or takes locks. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The MTUs that a device accepts, both ends included.  All zeros if they are
+ * not known, as for kernel devices. */
+struct netdev_mtu_limits {
+    int min;
+    int max;
+};
+
+struct netdev_mtu_limits netdev_mtu_eth_limits(uint16_t min_mtu,
+                                               uint16_t max_mtu,
+                                               uint32_t max_rx_pktlen);
+struct netdev_mtu_limits netdev_mtu_buffer_limits(void);
+bool netdev_mtu_within(const struct netdev_mtu_limits *, int64_t mtu);
+
+/* Who wants an MTU. */
+enum netdev_mtu_source {
+    NETDEV_MTU_DEFAULT,
+    NETDEV_MTU_GUEST,           /* The guest got it from its hypervisor. */
+    NETDEV_MTU_BRIDGE,          /* "mtu_request" of the bridge. */
+    NETDEV_MTU_INTERFACE,       /* "mtu_request" of the interface. */
+};
+
+/* The MTU that an interface is to have, or 0 if it keeps its own. */
+struct netdev_mtu_request {
+    int64_t mtu;
+    enum netdev_mtu_source source;
+    int64_t fallback;           /* The bridge's, for when the interface's own
+                                 * is refused; 0 if there is none. */
+    bool follow_guest;          /* Guests that connect may change it. */
+};
+
+struct netdev_mtu_request netdev_mtu_choose(int64_t iface, int64_t bridge,
+                                            bool follow_guest, int guest,
+                                            bool is_ours);
+const char *netdev_mtu_who(const struct netdev_mtu_request *, int in_effect);
+
+/* What came of the last request.  All zeros before the first one. */
+struct netdev_mtu_outcome {
+    struct netdev_mtu_request request;
+    int mtu;                    /* The one that was refused. */
+    int error;                  /* Why, as a positive errno value, or 0. */
+    char *reason;               /* Part of a sentence for the user, owned; NULL
+                                 * if refused at once, without a try. */
+    bool is_down;               /* The interface waits for memory. */
+};
+
+bool netdev_mtu_set_request(struct netdev_mtu_outcome *,
+                            const struct netdev_mtu_request *);
+void netdev_mtu_forget(struct netdev_mtu_outcome *);
+char *netdev_mtu_error(const struct netdev_mtu_request *, int in_effect,
+                       const struct netdev_mtu_limits *,
+                       const struct netdev_mtu_outcome *);
+
+/* A reconfiguration of a device, which tries one MTU after the other until one
+ * works:
+ *
+ *     struct netdev_mtu_attempt attempt;
+ *
+ *     netdev_mtu_start(&attempt, &outcome, requested, in_effect);
+ *     while ((error = set_up(attempt.mtu, &reason))
+ *            && netdev_mtu_next(&attempt, &outcome, name, error, reason)) {
+ *         continue;
+ *     }
+ *
+ * What is requested, what is tried, and what is in effect are three things: an
+ * attempt changes neither of the others. */
+struct netdev_mtu_attempt {
+    int mtu;                    /* To try now. */
+    int next[2];                /* What to try after it, or 0. */
+};
+
+void netdev_mtu_start(struct netdev_mtu_attempt *, struct netdev_mtu_outcome *,
+                      int requested, int in_effect);
+bool netdev_mtu_next(struct netdev_mtu_attempt *, struct netdev_mtu_outcome *,
+                     const char *name, int error, char *reason);
+
+#endif /* netdev-mtu.h */

@@ -1,0 +1,372 @@
+/*
+ * Copyright (c) 2026 netdev-dpdk-jumbo developers.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at:
+ *
+ *     http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+#include <config.h>
+#undef NDEBUG
+
+#include <errno.h>
+#include <limits.h>
+
+#include "dpdk-frame.h"
+#include "netdev-mtu.h"
+#include "ovstest.h"
+#include "util.h"
+
+/* Every MTU that a device may have gets the smallest of the buffers that hold
+ * its longest frame and fit a 16-bit data room. */
+static void
+test_frame(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    for (int mtu = DPDK_MIN_MTU; mtu <= DPDK_MAX_MTU; mtu++) {
+        int buffer = dpdk_buffer_size(mtu);
+
+        ovs_assert(MTU_TO_MAX_PACKET_LEN(mtu) == mtu + 14 + 2 * 4);
+        ovs_assert(buffer >= MTU_TO_MAX_PACKET_LEN(mtu) + 4);
+        ovs_assert(mtu >= dpdk_min_mtu(buffer));
+        ovs_assert(mtu <= dpdk_max_mtu(buffer));
+        ovs_assert(mtu == DPDK_MIN_MTU
+                   || buffer == dpdk_buffer_size(mtu - 1)
+                   || mtu == dpdk_min_mtu(buffer));
+        ovs_assert(buffer % 1024 == 0);
+        ovs_assert(dpdk_own_buffer_size(mtu) <= buffer);
+        ovs_assert(mtu >= dpdk_own_min_mtu(dpdk_own_buffer_size(mtu)));
+        ovs_assert(mtu <= dpdk_max_mtu(dpdk_own_buffer_size(mtu)));
+        ovs_assert(dpdk_data_room(mtu) == buffer + 128);
+        ovs_assert(dpdk_data_room(mtu) <= UINT16_MAX);
+    }
+    ovs_assert(DPDK_MAX_BUFFER + DPDK_BUFFER_ALIGN + 128 > UINT16_MAX);
+
+    printf("min %d, max %d\n", DPDK_MIN_MTU, DPDK_MAX_MTU);
+    for (int mtu = DPDK_MIN_MTU; mtu <= DPDK_MAX_MTU; mtu++) {
+        int buffer = dpdk_buffer_size(mtu);
+
+        if (mtu == dpdk_min_mtu(buffer)) {
+            printf("mtu %d..%d: frame ..%d, buffer %d\n",
+                   mtu, dpdk_max_mtu(buffer),
+                   dpdk_max_mtu(buffer) + DPDK_L2_LEN, buffer);
+        }
+    }
+}
+
+static void
+print_limits(const char *name, struct netdev_mtu_limits limits)
+{
+    printf("%s: %d to %d\n", name, limits.min, limits.max);
+}
+
+/* Limits that DPDK drivers report (DPDK 22.11). */
+static void
+test_limits(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    print_limits("net_null, net_pcap",
+                 netdev_mtu_eth_limits(68, UINT16_MAX, UINT32_MAX));
+    print_limits("net_af_packet", netdev_mtu_eth_limits(68, UINT16_MAX, 1518));
+    print_limits("net_tap", netdev_mtu_eth_limits(68, UINT16_MAX, 1522));
+    print_limits("net_i40e", netdev_mtu_eth_limits(68, 9702, 9728));
+    print_limits("net_ixgbe", netdev_mtu_eth_limits(68, 15854, 15872));
+    print_limits("net_e1000_igb", netdev_mtu_eth_limits(68, 16357, 16383));
+    print_limits("net_vmxnet3", netdev_mtu_eth_limits(60, 9000, 16384));
+    print_limits("vhost-user", netdev_mtu_buffer_limits());
+}
+
+/* Every int is either within the limits or refused, and the limits of every
+ * device stay within those of the frame geometry. */
+static void
+test_range(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const struct netdev_mtu_limits vhost = netdev_mtu_buffer_limits();
+    int64_t n_within = 0;
+
+    for (int64_t mtu = INT_MIN; mtu <= INT_MAX; mtu++) {
+        n_within += netdev_mtu_within(&vhost, mtu);
+    }
+    ovs_assert(n_within == DPDK_MAX_MTU - DPDK_MIN_MTU + 1);
+    ovs_assert(netdev_mtu_within(&vhost, DPDK_MIN_MTU));
+    ovs_assert(netdev_mtu_within(&vhost, DPDK_MAX_MTU));
+    ovs_assert(!netdev_mtu_within(&vhost, INT64_MAX));
+    ovs_assert(!netdev_mtu_within(&vhost, INT64_MIN));
+
+    for (int max_mtu = 68; max_mtu <= UINT16_MAX; max_mtu++) {
+        for (int l2_len = 0; l2_len <= 64; l2_len++) {
+            struct netdev_mtu_limits limits
+                = netdev_mtu_eth_limits(68, max_mtu, max_mtu + l2_len);
+
+            /* What is granted passes DPDK's own check. */
+            ovs_assert(limits.min == 68);
+            ovs_assert(limits.max <= max_mtu);
+            ovs_assert(limits.max <= DPDK_MAX_MTU);
+            ovs_assert(max_mtu == UINT16_MAX || l2_len == 0
+                       || limits.max == MIN(max_mtu, DPDK_MAX_MTU));
+        }
+    }
+}
+
+static void
+print_request_error(const struct netdev_mtu_request *request, int in_effect,
+                    struct netdev_mtu_limits limits,
+                    struct netdev_mtu_outcome outcome)
+{
+    char *error = netdev_mtu_error(request, in_effect, &limits, &outcome);
+
+    puts(error ? error : "(none)");
+    free(error);
+}
+
+static void
+print_error(int64_t requested, int in_effect, struct netdev_mtu_limits limits,
+            struct netdev_mtu_outcome outcome)
+{
+    print_request_error(
+        &(struct netdev_mtu_request) {
+            .mtu = requested, .source = NETDEV_MTU_INTERFACE
+        },
+        in_effect, limits, outcome);
+}
+
+static struct netdev_mtu_outcome
+refused(int mtu, int error, char *reason)
+{
+    return (struct netdev_mtu_outcome) {
+        .mtu = mtu, .error = error, .reason = reason
+    };
+}
+
+static void
+test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const struct netdev_mtu_limits unknown = { 0, 0 };
+    const struct netdev_mtu_limits i40e = { 68, 9702 };
+    const struct netdev_mtu_outcome none = { .mtu = 0 };
+    struct netdev_mtu_outcome down;
+    char reason[] = "there is no memory";
+
+    puts("out of range: the limits say more than the errno value");
+    print_error(9710, 1500, i40e, refused(9710, EINVAL, NULL));
+    print_error(67, 1500, i40e, none);
+    print_error(INT64_MAX, 1500, i40e, refused(INT_MAX, EINVAL, NULL));
+
+    puts("refused by a device");
+    print_error(9000, 1500, i40e, refused(9000, ENOMEM, reason));
+    print_error(9000, 0, i40e, refused(9000, ENOMEM, reason));
+    print_error(70000, 1500, unknown, refused(70000, EINVAL, NULL));
+    print_error(INT64_MAX, 1500, unknown, refused(INT_MAX, EINVAL, NULL));
+
+    puts("a refusal of another MTU says nothing");
+    print_error(9000, 1500, i40e, refused(8000, EINVAL, reason));
+
+    puts("what a restart would change");
+    print_error(9710, 3000, i40e, refused(9710, EINVAL, NULL));
+    for (int in_effect = 2000; in_effect <= 3000; in_effect += 1000) {
+        print_request_error(
+            &(struct netdev_mtu_request) {
+                .mtu = 9000, .source = NETDEV_MTU_INTERFACE, .fallback = 2000
+            }, in_effect, i40e, refused(9000, ENOMEM, reason));
+    }
+    print_error(9000, 1450, (struct netdev_mtu_limits) { 68, 1450 }, none);
+
+    puts("whoever requested it");
+    print_request_error(
+        &(struct netdev_mtu_request) {
+            .mtu = 9710, .source = NETDEV_MTU_BRIDGE
+        },
+        1500, i40e, none);
+    print_request_error(
+        &(struct netdev_mtu_request) {
+            .mtu = 9000, .source = NETDEV_MTU_GUEST
+        },
+        1500, i40e, refused(9000, ENOMEM, reason));
+    print_request_error(
+        &(struct netdev_mtu_request) {
+            .mtu = 1500, .source = NETDEV_MTU_DEFAULT
+        },
+        0, i40e, refused(1500, EIO, reason));
+
+    puts("no memory for any MTU");
+    down = refused(1500, ENOMEM, reason);
+    down.is_down = true;
+    print_error(1500, 1500, i40e, down);
+
+    puts("not ours to set");
+    print_error(9000, 0, unknown, refused(9000, EOPNOTSUPP, NULL));
+    print_error(9000, 1500, unknown, refused(9000, EOPNOTSUPP, NULL));
+
+    puts("nothing to tell");
+    print_error(0, 1500, unknown, none);
+    print_error(9000, 9000, i40e, none);
+    print_error(9000, 9000, i40e, refused(8000, ENOMEM, reason));
+    print_request_error(
+        &(struct netdev_mtu_request) {
+            .mtu = 1500, .source = NETDEV_MTU_DEFAULT
+        },
+        1450, i40e, refused(1500, EINVAL, reason));
+    print_request_error(
+        &(struct netdev_mtu_request) {
+            .mtu = 9000, .source = NETDEV_MTU_GUEST
+        },
+        1500, i40e, none);
+}
+
+static void
+print_choice(int64_t iface, int64_t bridge, bool follow_guest, int guest,
+             bool is_ours)
+{
+    struct netdev_mtu_request request = netdev_mtu_choose(
+        iface, bridge, follow_guest, guest, is_ours);
+
+    printf("%"PRId64" (%s)%s", request.mtu,
+           netdev_mtu_who(&request, request.mtu),
+           request.follow_guest ? ", follows" : "");
+    if (request.fallback) {
+        printf(", else %"PRId64" (%s)", request.fallback,
+               netdev_mtu_who(&request, request.fallback));
+    }
+    printf(", else 1500 (%s) or 1600 (%s)\n",
+           netdev_mtu_who(&request, 1500), netdev_mtu_who(&request, 1600));
+}
+
+/* The interface's own request comes first, then the bridge's, then the guest,
+ * then the default. */
+static void
+test_choose(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    print_choice(2000, 3000, true, 4000, true);
+    print_choice(0, 3000, true, 4000, true);
+    print_choice(0, 0, true, 4000, true);
+    print_choice(0, 0, true, 0, true);
+    print_choice(0, 0, false, 4000, true);
+
+    print_choice(2000, 3000, true, 4000, false);
+    print_choice(0, 3000, true, 4000, false);
+    print_choice(INT64_MAX, 3000, false, 0, true);
+}
+
+/* Reconfigures a device that accepts MTUs only up to 'max'. */
+static int
+reconfigure(struct netdev_mtu_outcome *outcome, int requested, int in_effect,
+            int max)
+{
+    struct netdev_mtu_attempt attempt;
+
+    netdev_mtu_start(&attempt, outcome, requested, in_effect);
+    printf("%d requested, %d in effect: try", requested, in_effect);
+    for (;;) {
+        printf(" %d", attempt.mtu);
+        if (attempt.mtu <= max) {
+            break;
+        }
+        if (!netdev_mtu_next(&attempt, outcome, "p0", EINVAL,
+                             xasprintf("%d is too much", attempt.mtu))) {
+            printf(" (lost)");
+            break;
+        }
+    }
+    printf("; %s\n", outcome->reason ? outcome->reason : "granted");
+    return attempt.mtu;
+}
+
+static void
+request(struct netdev_mtu_outcome *outcome, int mtu, int fallback)
+{
+    const struct netdev_mtu_request request = {
+        .mtu = mtu, .source = NETDEV_MTU_INTERFACE, .fallback = fallback
+    };
+    bool is_new = netdev_mtu_set_request(outcome, &request);
+
+    printf("request %d, else %d: %s\n", mtu, fallback,
+           is_new ? "new" : "as before");
+}
+
+/* Each MTU is tried once, in order, and the first reason is kept until there
+ * is another request or another try is worthwhile. */
+static void
+test_attempts(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct netdev_mtu_outcome outcome = { .error = 0 };
+
+    request(&outcome, 9000, 0);
+    reconfigure(&outcome, 9000, 2000, 9000);
+    request(&outcome, 9000, 0);
+    reconfigure(&outcome, 9000, 2000, 8000);
+    request(&outcome, 9000, 0);
+    reconfigure(&outcome, 9000, 2000, 9000);
+    netdev_mtu_forget(&outcome);
+    reconfigure(&outcome, 9000, 2000, 9000);
+
+    /* Another fall-back, or another request. */
+    reconfigure(&outcome, 9000, 2000, 8000);
+    request(&outcome, 9000, 3000);
+    reconfigure(&outcome, 9000, 2000, 8000);
+    reconfigure(&outcome, 9000, 3000, 8000);
+    request(&outcome, 8500, 3000);
+    reconfigure(&outcome, 8500, 3000, 8000);
+    request(&outcome, 7000, 3000);
+    reconfigure(&outcome, 7000, 3000, 8000);
+
+    /* Nothing works. */
+    request(&outcome, 9000, 3000);
+    reconfigure(&outcome, 9000, 7000, 100);
+    reconfigure(&outcome, 9000, 7000, 100);
+
+    /* The device is new. */
+    request(&outcome, 9000, 4000);
+    netdev_mtu_forget(&outcome);
+    reconfigure(&outcome, 9000, 0, 8000);
+    netdev_mtu_forget(&outcome);
+    reconfigure(&outcome, 9000, 0, 2000);
+    reconfigure(&outcome, 9000, 0, 100);
+
+    /* Something other than the MTU was to change, and could not. */
+    request(&outcome, 2000, 0);
+    reconfigure(&outcome, 2000, 2000, 100);
+    reconfigure(&outcome, 2000, 2000, 8000);
+
+    /* A guest that connected has changed what is requested. */
+    request(&outcome, 9000, 0);
+    reconfigure(&outcome, 9000, 2000, 8000);
+    reconfigure(&outcome, 5000, 2000, 8000);
+
+    /* The same MTU from several sides is tried once. */
+    request(&outcome, 9000, 2000);
+    reconfigure(&outcome, 9000, 2000, 100);
+    request(&outcome, 2000, 2000);
+    reconfigure(&outcome, 2000, 1500, 100);
+
+    netdev_mtu_forget(&outcome);
+}
+
+static const struct ovs_cmdl_command commands[] = {
+    {"frame", NULL, 0, 0, test_frame, OVS_RO},
+    {"limits", NULL, 0, 0, test_limits, OVS_RO},
+    {"range", NULL, 0, 0, test_range, OVS_RO},
+    {"error", NULL, 0, 0, test_error, OVS_RO},
+    {"choose", NULL, 0, 0, test_choose, OVS_RO},
+    {"attempts", NULL, 0, 0, test_attempts, OVS_RO},
+    {NULL, NULL, 0, 0, NULL, OVS_RO},
+};
+
+static void
+test_netdev_mtu_main(int argc, char *argv[])
+{
+    struct ovs_cmdl_context ctx = {
+        .argc = argc - 1,
+        .argv = argv + 1,
+    };
+
+    set_program_name(argv[0]);
+    ovs_cmdl_run_command(&ctx, commands);
+}
+
+OVSTEST_REGISTER("test-netdev-mtu", test_netdev_mtu_main);
