@@ -238,7 +238,8 @@ to_json(const struct mempools_info *info)
 /* Commands. */
 
 /* Replies with the pools that there are or, if 'plan' is nonnull, would be
- * after it, in JSON if 'as_json' is true or the user wants all replies in it. */
+ * after it, in JSON if 'as_json' is true or the user wants all replies in
+ * JSON. */
 void
 mempool_show_plan(struct unixctl_conn *conn, const struct mempool_plan *plan,
                   bool as_json)
