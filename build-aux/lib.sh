@@ -97,7 +97,7 @@ lists="lib/automake.mk tests/automake.mk tests/testsuite.at tests/system-dpdk-te
 # our_tests: the files of tests that this repository brings, without ".at", as
 # a regular expression.
 our_tests() {
-    (cd "$top/tests/ovs" && ls *.at) | sed 's/\.at$//' | paste -sd'|'
+    (cd "$top/tests/ovs" && ls *.at) | sed '/testsuite\.at$/d;s/\.at$//' | paste -sd'|'
 }
 
 # debian_dir SUITE[-PURPOSE]: where "in-debian" has that system.
@@ -157,7 +157,7 @@ id_of() {
 
 # files_id: the id of what "apply" copies.
 files_id() {
-    { new_files | cut -f1; echo build-aux/generated; } | id_of
+    { new_files | cut -f1; printf 'build-aux/%s\n' generated apply lib.sh; } | id_of
 }
 
 # hooks_id BASE: the id of its hooks, and so of those of newer bases.
@@ -167,7 +167,8 @@ hooks_id() {
 }
 
 # guard TREE: has TREE, in which the hooks aren't, build with a DPDK older than
-# it needs, by netdev-dpdk-compat.h, as the patched tree does.
+# it needs, by netdev-dpdk-compat.h, as the patched tree does, under another name
+# than the one that a mail may bring.
 guard() {
     if grep -q rte_vhost_driver_set_max_queue_num "$1/lib/netdev-dpdk.c"; then
         cp "$top/netdev-dpdk-jumbo/netdev-dpdk-compat.h" "$1/lib/compat.h"

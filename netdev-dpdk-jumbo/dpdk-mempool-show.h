@@ -34,7 +34,7 @@ struct unixctl_conn;
 void mempool_show_pools(struct unixctl_conn *, int argc, const char *argv[],
                         void *aux);
 void mempool_show_plan(struct unixctl_conn *, const struct mempool_plan *,
-                       bool json);
+                       bool as_json);
 void mempool_show_put_pools(struct ds *, const struct mempools_info *,
                             bool plan);
 struct json *mempool_show_pools_to_json(const struct mempools_info *);

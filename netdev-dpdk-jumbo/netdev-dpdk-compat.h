@@ -17,11 +17,11 @@
 #ifndef NETDEV_DPDK_COMPAT_H
 #define NETDEV_DPDK_COMPAT_H 1
 
-/* What Open vSwitch 4.0 with its DPDK has, and what is older has not: all that
- * the module needs otherwise there.  4.0 itself, with DPDK 24.07 or newer, does
- * without this file, and the mails for upstream are without it.
+/* What Open vSwitch before 4.0, or DPDK before 24.07, lacks or has otherwise.
+ * 4.0 with a newer DPDK does without this file, as do the mails for it.
  *
- * To be included after the headers whose names its macros take. */
+ * To be included after the headers whose names its macros take.  These names
+ * are enums there, which a macro of the same name can refer to. */
 
 #ifdef DPDK_NETDEV
 #include <rte_version.h>
@@ -34,8 +34,8 @@
 
 #ifdef DPDK_NETDEV
 #if RTE_VERSION < RTE_VERSION_NUM(24, 7, 0, 0)
-/* Open vSwitch 4.0 calls this for VDUSE devices, which older releases of DPDK
- * don't support. */
+/* Open vSwitch calls this from 3.5 on, for VDUSE devices, which older releases
+ * of DPDK don't support. */
 static inline int
 rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
                                    uint32_t max_queue_pairs OVS_UNUSED)
@@ -54,10 +54,11 @@ rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
 
 #ifndef DP_PACKET_OL_SHIFT_COUNT /* In dp-packet.h, from 3.6 on. */
 /* A packet that is to be segmented has a flag. */
-#define dp_packet_get_tso_segsz(PACKET) dp_packet_hwol_is_tso(PACKET)
+#define dp_packet_get_tso_segsz(PACKET)                                     \
+    (dp_packet_hwol_is_tso(PACKET) ? MAX((PACKET)->mbuf.tso_segsz, 1) : 0)
 
-/* For more descriptors of a queue, it uses its default; newer releases use what
- * the device has. */
+/* For more descriptors than these, Open vSwitch takes its default, newer
+ * releases take what the device has. */
 #define MEMPOOL_MAX_DESCS 4096
 #endif
 
