@@ -190,7 +190,7 @@ dpdk_memory_is_full(const struct rte_mempool *mp)
  * pool is used, and for how one that grows in place is populated. */
 
 #define RING_OPS_NAME "ring_mp_mc"
-#define OPS_NAME "ovs_growing"
+#define OPS_NAME "ovs_counting"
 
 /* How a pool of these operations is used: its 'pool_config', which is in its
  * private data. */
@@ -502,7 +502,7 @@ dpdk_memory_node(int numa_id)
  * and the hugepages that it can get from the system, including those that
  * dpdk-socket-limit forbids, since DPDK doesn't report its limit. */
 size_t
-dpdk_memory_free(int memory_node)
+dpdk_memory_free_bytes(int memory_node)
 {
     struct rte_malloc_socket_stats stats = { .heap_freesz_bytes = 0 };
     struct free_pages pages = { .numa_id = memory_node };
@@ -533,7 +533,7 @@ dpdk_memory_elsewhere(int memory_node, size_t size)
         int node = rte_socket_id_by_idx(i);
 
         if (dpdk_memory_node(node) != memory_node
-            && dpdk_memory_free(node) >= size) {
+            && dpdk_memory_free_bytes(node) >= size) {
             return true;
         }
     }

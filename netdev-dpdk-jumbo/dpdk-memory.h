@@ -80,7 +80,7 @@ RTE_DECLARE_PER_LCORE(const struct rte_mempool *, dpdk_memory_failed)
 bool dpdk_memory_take_failure(const struct rte_mempool *);
 
 int dpdk_memory_node(int numa_id);
-size_t dpdk_memory_free(int memory_node);
+size_t dpdk_memory_free_bytes(int memory_node);
 bool dpdk_memory_elsewhere(int memory_node, size_t size);
 
 #endif /* dpdk-memory.h */

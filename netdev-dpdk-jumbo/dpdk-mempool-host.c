@@ -41,24 +41,26 @@ enum {
 
 /* The keys of a host; its ports have those of ports. */
 static const struct mempool_word_key host_keys[HOST_N_KEYS] = {
-    [HOST_PMDS] = { "pmds", MEMPOOL_NUMBER, 1, 1024, NULL },
-    [HOST_FORMAT] = { "format", MEMPOOL_CHOICE, 0, 0, "json" },
+    [HOST_PMDS] = { "pmds", MEMPOOL_VALUE_NUMBER, 1, 1024, NULL },
+    [HOST_FORMAT] = { "format", MEMPOOL_VALUE_CHOICE, 0, 0, "json" },
 
     /* From other_config of the table Open_vSwitch. */
-    [HOST_SOCKET_MEM] = { "dpdk-socket-mem", MEMPOOL_TEXT, 0, 0, NULL },
-    [HOST_HEADROOM] = { "mempool-headroom", MEMPOOL_NUMBER, 0,
+    [HOST_SOCKET_MEM] = { "dpdk-socket-mem", MEMPOOL_VALUE_TEXT, 0, 0, NULL },
+    [HOST_HEADROOM] = { "mempool-headroom", MEMPOOL_VALUE_NUMBER, 0,
                         MEMPOOL_MAX_HEADROOM, NULL },
-    [HOST_PER_PORT] = { "per-port-memory", MEMPOOL_CHOICE, 0, 0,
+    [HOST_PER_PORT] = { "per-port-memory", MEMPOOL_VALUE_CHOICE, 0, 0,
                         "true false" },
-    [HOST_SHARED] = { "shared-mempool-config", MEMPOOL_TEXT, 0, 0, NULL },
-    [HOST_FLUSH_INTERVAL] = { "tx-flush-interval", MEMPOOL_NUMBER, 0, 1000000,
-                              NULL },
-    [HOST_TSO] = { "userspace-tso-enable", MEMPOOL_CHOICE, 0, 0,
+    [HOST_SHARED] = { "shared-mempool-config", MEMPOOL_VALUE_TEXT, 0, 0,
+                      NULL },
+    [HOST_FLUSH_INTERVAL] = { "tx-flush-interval", MEMPOOL_VALUE_NUMBER, 0,
+                              1000000, NULL },
+    [HOST_TSO] = { "userspace-tso-enable", MEMPOOL_VALUE_CHOICE, 0, 0,
                    "true false" },
 
     /* From "ovs-appctl dpctl/ipf-set-max-nfrags", and from DPDK. */
-    [HOST_MAX_NFRAGS] = { "ipf-max-nfrags", MEMPOOL_NUMBER, 0, 65535, NULL },
-    [HOST_IOVA_MODE] = { "iova-mode", MEMPOOL_CHOICE, 0, 0, "va pa" },
+    [HOST_MAX_NFRAGS] = { "ipf-max-nfrags", MEMPOOL_VALUE_NUMBER, 0, 65535,
+                          NULL },
+    [HOST_IOVA_MODE] = { "iova-mode", MEMPOOL_VALUE_CHOICE, 0, 0, "va pa" },
 };
 
 /* Approximate bytes that DPDK takes of a node's memory besides mempools.  For
@@ -101,7 +103,7 @@ same_node(int numa_id)
 /* Adds to 'host' the ports that 'values' describe. */
 static void
 host_add_ports(struct host *host, const struct mempool_word_value values[],
-               mempool_set_buffers *set_buffers)
+               mempool_set_buffers_func *set_buffers)
 {
     int n = mempool_words_number(values, MEMPOOL_WORD_ADD, 1);
     struct mempool_needs needs = { .numa_id = 0 };
@@ -146,7 +148,7 @@ host_layout(const struct host *host, const size_t memory_sizes[],
         .ports = host->ports,
         .n_ports = host->n_ports,
         .can_grow = dpdk_memory_has_growth(),
-        .demand = mempools_demand(
+        .demand = mempools_demand_input(
             host->n_threads, mempool_words_is(values, HOST_TSO, "true"),
             mempool_words_number(values, HOST_FLUSH_INTERVAL, 0),
             mempool_words_number(values, HOST_MAX_NFRAGS, 0),
@@ -334,7 +336,7 @@ host_print(const struct host *host, bool all_fit)
         info.pools[mempool_layout_find(host->pools, host->n_pools, &key)
                    - host->pools].n_new_ports++;
     }
-    mempools_sort(&info);
+    mempools_info_sort(&info);
 
     if (host->values[HOST_FORMAT].text) {
         struct json *json = host_to_json(host, &info, all_fit);
@@ -348,7 +350,7 @@ host_print(const struct host *host, bool all_fit)
     }
     fputs(ds_cstr(&s), stdout);
     ds_destroy(&s);
-    mempools_free(&info);
+    mempools_info_free(&info);
 }
 
 /* Sets the memory of the nodes of 'host' to 'list'.  Returns NULL if
@@ -377,7 +379,7 @@ host_set_memory(struct host *host, const char *list)
 /* Ends what 'host' is but for its ports: passes it to 'configure', or sets it
  * in 'host'. */
 static void
-host_configure(struct host *host, mempool_configure *configure)
+host_configure(struct host *host, mempool_configure_func *configure)
 {
     static const int in_other_config[] = {
         HOST_HEADROOM, HOST_PER_PORT, HOST_SHARED,
@@ -421,7 +423,8 @@ host_describe(struct host *host, const char *const words[], size_t n)
  * error message that the caller must free. */
 static char *
 host_add(struct host *host, const struct svec *words,
-         mempool_configure *configure, mempool_set_buffers *set_buffers)
+         mempool_configure_func *configure,
+         mempool_set_buffers_func *set_buffers)
 {
     const char *const *names = (const char *const *) words->names;
     struct mempool_word_value values[MEMPOOL_N_PORT_WORDS] = { { NULL, 0 } };
@@ -450,7 +453,8 @@ host_add(struct host *host, const struct svec *words,
  * otherwise an error message that the caller must free. */
 static char *
 host_read(struct host *host, FILE *stream, int *line_number,
-          mempool_configure *configure, mempool_set_buffers *set_buffers)
+          mempool_configure_func *configure,
+          mempool_set_buffers_func *set_buffers)
 {
     struct ds line = DS_EMPTY_INITIALIZER;
     char *error = NULL;
@@ -475,8 +479,8 @@ host_read(struct host *host, FILE *stream, int *line_number,
  * standard input.  Returns the exit status: 0 if the host has that or doesn't
  * say what it has, 1 if not, 2 if the description is invalid. */
 int
-mempool_host_plan(const char *file_name, mempool_configure *configure,
-                  mempool_set_buffers *set_buffers)
+mempool_host_plan(const char *file_name, mempool_configure_func *configure,
+                  mempool_set_buffers_func *set_buffers)
 {
     FILE *stream = strcmp(file_name, "-") ? fopen(file_name, "r") : stdin;
     struct host host = { .n_ports = 0 };

@@ -24,10 +24,10 @@
 
 struct smap;
 
-/* Makes mempool_set_buffers() respect 'other_config'. */
-typedef void mempool_configure(const struct smap *other_config);
+/* Makes mempool_set_buffers_func() respect 'other_config'. */
+typedef void mempool_configure_func(const struct smap *other_config);
 
-int mempool_host_plan(const char *file_name, mempool_configure *,
-                      mempool_set_buffers *);
+int mempool_host_plan(const char *file_name, mempool_configure_func *,
+                      mempool_set_buffers_func *);
 
 #endif /* dpdk-mempool-host.h */

@@ -57,7 +57,7 @@ is_limited(enum mempool_wanted_kind kind, const struct mempool_plan *plan,
 {
     /* The same pools in the same order. */
     struct mempool_wanted complete
-        = mempool_wanted_create(kind | MEMPOOL_COMPLETE, plan);
+        = mempool_wanted_create(kind | WANTED_COMPLETE, plan);
     struct mempool_wanted now = mempool_wanted_create(kind, plan);
     bool limited = false;
 
@@ -85,7 +85,7 @@ compare_infos(const void *a_, const void *b_)
 
 /* Puts the pools in 'info' into the order in which they are shown. */
 void
-mempools_sort(struct mempools_info *info)
+mempools_info_sort(struct mempools_info *info)
 {
     qsort(info->pools, info->n, sizeof *info->pools, compare_infos);
 }
@@ -168,10 +168,10 @@ add_ports(struct mempool_info *info, const struct mempool_wanted *layout,
 
 /* Stores in 'info' the pools that there are, or if 'plan' is nonnull, those
  * that there would be after it.  The caller must free them with
- * mempools_free().  Nothing changes, except that pools that nobody needs
+ * mempools_info_free().  Nothing changes, except that pools that nobody needs
  * any more are freed. */
 void
-mempools_get(const struct mempool_plan *plan, struct mempools_info *info)
+mempools_info_get(const struct mempool_plan *plan, struct mempools_info *info)
 {
     struct mempool_wanted all_guests, layout;
     struct mempool *pool;
@@ -179,8 +179,8 @@ mempools_get(const struct mempool_plan *plan, struct mempools_info *info)
 
     ovs_mutex_lock(&mempool_mutex);
     mempools_sweep();
-    all_guests = mempool_wanted_create(MEMPOOL_ALL_GUESTS, plan);
-    layout = mempool_wanted_create(MEMPOOL_COMPLETE, plan);
+    all_guests = mempool_wanted_create(WANTED_ALL_GUESTS, plan);
+    layout = mempool_wanted_create(WANTED_COMPLETE, plan);
     max = layout.n + ovs_list_size(&mempool_all_pools);
     *info = (struct mempools_info) {
         .pools = xcalloc(max, sizeof *info->pools),
@@ -205,10 +205,10 @@ mempools_get(const struct mempool_plan *plan, struct mempools_info *info)
             info->pools[info->n++] = get_info(pool, NULL);
         }
     }
-    mempools_sort(info);
+    mempools_info_sort(info);
 
     for (int node = 0; node < RTE_MAX_NUMA_NODES; node++) {
-        struct dpdk_memory_info m = {
+        struct mempools_node_info m = {
             .node = node,
             .missing = missing_memory(&layout, node),
             .missing_all = missing_memory(&all_guests, node),
@@ -217,12 +217,12 @@ mempools_get(const struct mempool_plan *plan, struct mempools_info *info)
         if (m.missing || m.missing_all) {
             size_t left;
 
-            m.free = dpdk_memory_free(node);
+            m.free = dpdk_memory_free_bytes(node);
             left = m.free - MIN(m.free, MEMPOOL_KEPT_MEMORY);
             m.limited = (m.missing > left
-                         || is_limited(MEMPOOL_AFTER, plan, node));
+                         || is_limited(WANTED_AFTER, plan, node));
             m.limited_all = (m.missing_all > left
-                             || is_limited(MEMPOOL_AFTER | MEMPOOL_GUESTS,
+                             || is_limited(WANTED_AFTER | WANTED_GUESTS,
                                            plan, node));
             info->nodes[info->n_nodes++] = m;
         }
@@ -233,7 +233,7 @@ mempools_get(const struct mempool_plan *plan, struct mempools_info *info)
 }
 
 void
-mempools_free(struct mempools_info *info)
+mempools_info_free(struct mempools_info *info)
 {
     for (size_t i = 0; i < info->n; i++) {
         svec_destroy(&info->pools[i].ports);

@@ -19,8 +19,8 @@
 
 /* What there is to know about mempools, and about the memory that they lack.
  *
- * As in dpdk-mempool.h, all functions take the module's own lock, except for
- * mempools_sort(), mempools_free() and mempool_info(). */
+ * As in dpdk-mempool.h, all functions take 'mempool_mutex', except for
+ * mempools_info_sort(), mempools_info_free() and mempool_info(). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ struct mempool_info {
 };
 
 /* Memory of a NUMA node, in bytes. */
-struct dpdk_memory_info {
+struct mempools_node_info {
     int node;
     size_t free;
     size_t missing;             /* For the pools that there are to be, with
@@ -73,13 +73,13 @@ struct dpdk_memory_info {
 struct mempools_info {
     struct mempool_info *pools;
     size_t n;
-    struct dpdk_memory_info *nodes; /* Where something is missing. */
+    struct mempools_node_info *nodes; /* Where something is missing. */
     size_t n_nodes;
 };
 
-void mempools_get(const struct mempool_plan *, struct mempools_info *);
-void mempools_sort(struct mempools_info *);
-void mempools_free(struct mempools_info *);
+void mempools_info_get(const struct mempool_plan *, struct mempools_info *);
+void mempools_info_sort(struct mempools_info *);
+void mempools_info_free(struct mempools_info *);
 struct mempool_info mempool_info(const struct mempool_layout_pool *);
 bool mempool_port_get_needs(const char *name, struct mempool_needs *);
 unsigned int mempool_n_threads(void);

@@ -74,7 +74,8 @@ mempool_key_equals(const struct mempool_key *a,
 
 /* Sets in 'needs', whose queues must be set, the buffers for 'mtu', whether
  * they are in a pool of the port's own, and what Open vSwitch's own formulas
- * have instead (netdev-dpdk.c, dpdk_buf_size(), dpdk_calculate_mbufs()). */
+ * have instead (netdev-dpdk.c of 4.0, dpdk_buf_size(),
+ * dpdk_calculate_mbufs()). */
 void
 mempool_needs_set_buffers(struct mempool_needs *needs, int mtu, bool own_pool)
 {

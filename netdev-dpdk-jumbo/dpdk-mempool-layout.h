@@ -100,8 +100,8 @@ typedef size_t dpdk_mbufs_size_func(int numa_id, int buffer_size,
 
 struct mempool_layout_input {
     const struct mempool_layout_port *ports; /* In the order in which they were
-                                            * added, which matters for Open
-                                            * vSwitch's own formulas. */
+                                              * added, which matters for Open
+                                              * vSwitch's own formulas. */
     size_t n_ports;
     bool all_guests;            /* Assume that all guests are there. */
     bool can_grow;              /* Pools that grow in place are possible. */

@@ -28,7 +28,7 @@
  * successful, otherwise an error message that the caller must free. */
 static char *
 plan_change(const struct mempool_word_value values[],
-            mempool_set_buffers *set_buffers, struct mempool_plan *plan)
+            mempool_set_buffers_func *set_buffers, struct mempool_plan *plan)
 {
     unsigned int n_threads = mempool_n_threads();
 
@@ -55,7 +55,7 @@ plan_change(const struct mempool_word_value values[],
 /* "netdev-dpdk/mempool-plan [KEY=VALUE]...". */
 void
 mempool_plan_change(struct unixctl_conn *conn, int argc, const char *argv[],
-                    mempool_set_buffers *set_buffers)
+                    mempool_set_buffers_func *set_buffers)
 {
     struct mempool_word_value values[MEMPOOL_N_CHANGE_WORDS] = { { NULL, 0 } };
     struct mempool_plan plan;

@@ -25,6 +25,6 @@
 struct unixctl_conn;
 
 void mempool_plan_change(struct unixctl_conn *, int argc, const char *argv[],
-                         mempool_set_buffers *);
+                         mempool_set_buffers_func *);
 
 #endif /* dpdk-mempool-plan.h */

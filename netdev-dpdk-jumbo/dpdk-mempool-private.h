@@ -59,11 +59,11 @@ struct mempool_wanted {
 
 /* What it assumes. */
 enum mempool_wanted_kind {
-    MEMPOOL_NOW = 0,            /* The memory that there is. */
-    MEMPOOL_COMPLETE = 1 << 0,  /* Enough memory. */
-    MEMPOOL_GUESTS = 1 << 1,    /* All guests there. */
-    MEMPOOL_AFTER = 1 << 2,     /* Ports have what they are going to have. */
-    MEMPOOL_ALL_GUESTS = MEMPOOL_COMPLETE | MEMPOOL_GUESTS,
+    WANTED_NOW = 0,             /* The memory that there is. */
+    WANTED_COMPLETE = 1 << 0,   /* Enough memory. */
+    WANTED_GUESTS = 1 << 1,     /* All guests there. */
+    WANTED_AFTER = 1 << 2,      /* Ports have what they are going to have. */
+    WANTED_ALL_GUESTS = WANTED_COMPLETE | WANTED_GUESTS,
 };
 
 /* What is configured for all pools. */
@@ -75,7 +75,7 @@ struct mempool_settings {
     unsigned int headroom;      /* In percent. */
 };
 
-/* The module's own lock, and what it protects.  It is taken after dpdk_mutex
+/* The lock of mempools, and what it protects.  It is taken after dpdk_mutex
  * and the mutex of a device in netdev-dpdk.c.  While it is held, only the
  * locks of seq.c, of vlog.c and of DPDK's memory are taken. */
 extern struct ovs_mutex mempool_mutex;

@@ -119,7 +119,7 @@ static void
 put_memory(struct ds *s, const struct mempools_info *info)
 {
     for (size_t i = 0; i < info->n_nodes; i++) {
-        const struct dpdk_memory_info *m = &info->nodes[i];
+        const struct mempools_node_info *m = &info->nodes[i];
 
         if (m->missing) {
             ds_put_format(s, "NUMA node %d: ", m->node);
@@ -213,7 +213,7 @@ to_json(const struct mempools_info *info)
     bool all_fit = true;
 
     for (size_t i = 0; i < info->n_nodes; i++) {
-        const struct dpdk_memory_info *m = &info->nodes[i];
+        const struct mempools_node_info *m = &info->nodes[i];
         struct json *node = json_object_create();
 
         json_object_put(node, "node", json_integer_create(m->node));
@@ -246,7 +246,7 @@ mempool_show_plan(struct unixctl_conn *conn, const struct mempool_plan *plan,
 {
     struct mempools_info info;
 
-    mempools_get(plan, &info);
+    mempools_info_get(plan, &info);
     if (unixctl_command_get_output_format(conn) == UNIXCTL_OUTPUT_FMT_JSON) {
         unixctl_command_reply_json(conn, to_json(&info));
     } else {
@@ -264,7 +264,7 @@ mempool_show_plan(struct unixctl_conn *conn, const struct mempool_plan *plan,
         unixctl_command_reply(conn, ds_cstr(&s));
         ds_destroy(&s);
     }
-    mempools_free(&info);
+    mempools_info_free(&info);
 }
 
 /* "netdev-dpdk/mempool-show [format=json]". */

@@ -41,7 +41,7 @@ static size_t
 memory_size(int memory_node)
     OVS_REQUIRES(mempool_mutex)
 {
-    size_t size = dpdk_memory_free(memory_node);
+    size_t size = dpdk_memory_free_bytes(memory_node);
     const struct mempool *pool;
 
     LIST_FOR_EACH (pool, node, &mempool_all_pools) {
@@ -72,9 +72,9 @@ layout_port(const struct mempool_port *port, const struct mempool_plan *plan)
 
 /* Returns the input for the demand that all pools of a switch share. */
 struct mempool_demand_input
-mempools_demand(unsigned int n_threads, bool tso,
-                unsigned int flush_interval, unsigned int max_frags,
-                unsigned int headroom)
+mempools_demand_input(unsigned int n_threads, bool tso,
+                      unsigned int flush_interval, unsigned int max_frags,
+                      unsigned int headroom)
 {
     return (struct mempool_demand_input) {
         .n_threads = n_threads,
@@ -93,7 +93,7 @@ mempool_wanted_create(enum mempool_wanted_kind kind,
                       const struct mempool_plan *plan)
     OVS_REQUIRES(mempool_mutex)
 {
-    bool complete = kind & MEMPOOL_COMPLETE;
+    bool complete = kind & WANTED_COMPLETE;
     unsigned int n_add = plan ? plan->n_add : 0;
     size_t memory_sizes[RTE_MAX_NUMA_NODES] = { 0 };
     struct mempool_wanted layout = {
@@ -102,9 +102,9 @@ mempool_wanted_create(enum mempool_wanted_kind kind,
     };
     struct mempool_layout_input in = {
         .ports = layout.ports,
-        .all_guests = kind & MEMPOOL_GUESTS,
+        .all_guests = kind & WANTED_GUESTS,
         .can_grow = dpdk_memory_can_grow(),
-        .demand = mempools_demand(
+        .demand = mempools_demand_input(
             plan ? plan->n_threads : mempool_settings.n_threads,
             userspace_tso_enabled(), mempool_settings.flush_interval,
             mempool_settings.frags_count ? mempool_settings.max_frags : 0,
@@ -125,7 +125,7 @@ mempool_wanted_create(enum mempool_wanted_kind kind,
         p->id = p;
     }
     in.n_ports = layout.n_ports;
-    for (size_t i = 0; kind & MEMPOOL_AFTER && i < layout.n_ports; i++) {
+    for (size_t i = 0; kind & WANTED_AFTER && i < layout.n_ports; i++) {
         layout.ports[i].now = layout.ports[i].next;
     }
     for (size_t i = 0; !complete && i < layout.n_ports; i++) {

@@ -29,23 +29,23 @@
 #include "util.h"
 
 const struct mempool_word_key mempool_change_keys[MEMPOOL_N_CHANGE_WORDS] = {
-    [MEMPOOL_WORD_TYPE] = { "type", MEMPOOL_CHOICE, 0, 0, "dpdk vhost" },
-    [MEMPOOL_WORD_DRIVER] = { "driver", MEMPOOL_DRIVER, 0, 0, NULL },
-    [MEMPOOL_WORD_DEVARGS] = { "devargs", MEMPOOL_TEXT, 0, 0, NULL },
-    [MEMPOOL_WORD_ADD] = { "add", MEMPOOL_NUMBER, 0, 10000, NULL },
-    [MEMPOOL_WORD_MTU] = { "mtu", MEMPOOL_NUMBER, DPDK_MIN_MTU, DPDK_MAX_MTU,
-                           NULL },
-    [MEMPOOL_WORD_NUMA] = { "numa", MEMPOOL_NUMBER, 0, RTE_MAX_NUMA_NODES - 1,
-                            NULL },
-    [MEMPOOL_WORD_N_RXQ] = { "n_rxq", MEMPOOL_NUMBER, 1, 1024, NULL },
-    [MEMPOOL_WORD_N_RXQ_DESC] = { "n_rxq_desc", MEMPOOL_DESCS, 1,
+    [MEMPOOL_WORD_TYPE] = { "type", MEMPOOL_VALUE_CHOICE, 0, 0, "dpdk vhost" },
+    [MEMPOOL_WORD_DRIVER] = { "driver", MEMPOOL_VALUE_DRIVER, 0, 0, NULL },
+    [MEMPOOL_WORD_DEVARGS] = { "devargs", MEMPOOL_VALUE_TEXT, 0, 0, NULL },
+    [MEMPOOL_WORD_ADD] = { "add", MEMPOOL_VALUE_NUMBER, 0, 10000, NULL },
+    [MEMPOOL_WORD_MTU] = { "mtu", MEMPOOL_VALUE_NUMBER, DPDK_MIN_MTU,
+                           DPDK_MAX_MTU, NULL },
+    [MEMPOOL_WORD_NUMA] = { "numa", MEMPOOL_VALUE_NUMBER, 0,
+                            RTE_MAX_NUMA_NODES - 1, NULL },
+    [MEMPOOL_WORD_N_RXQ] = { "n_rxq", MEMPOOL_VALUE_NUMBER, 1, 1024, NULL },
+    [MEMPOOL_WORD_N_RXQ_DESC] = { "n_rxq_desc", MEMPOOL_VALUE_DESCS, 1,
                                   MEMPOOL_MAX_DESCS, NULL },
-    [MEMPOOL_WORD_N_TXQ_DESC] = { "n_txq_desc", MEMPOOL_DESCS, 1,
+    [MEMPOOL_WORD_N_TXQ_DESC] = { "n_txq_desc", MEMPOOL_VALUE_DESCS, 1,
                                   MEMPOOL_MAX_DESCS, NULL },
 
-    [MEMPOOL_WORD_PORT] = { "port", MEMPOOL_TEXT, 0, 0, NULL },
-    [MEMPOOL_WORD_PMDS] = { "pmds", MEMPOOL_NUMBER, 1, 1024, NULL },
-    [MEMPOOL_WORD_FORMAT] = { "format", MEMPOOL_CHOICE, 0, 0, "json" },
+    [MEMPOOL_WORD_PORT] = { "port", MEMPOOL_VALUE_TEXT, 0, 0, NULL },
+    [MEMPOOL_WORD_PMDS] = { "pmds", MEMPOOL_VALUE_NUMBER, 1, 1024, NULL },
+    [MEMPOOL_WORD_FORMAT] = { "format", MEMPOOL_VALUE_CHOICE, 0, 0, "json" },
 };
 
 /* Returns the number that 'values' have for 'key', or 'default_number' if it
@@ -109,28 +109,28 @@ check_value(const struct mempool_word_key *key,
             struct mempool_word_value *value, const char *word)
 {
     switch (key->type) {
-    case MEMPOOL_TEXT:
+    case MEMPOOL_VALUE_TEXT:
         break;
-    case MEMPOOL_CHOICE:
+    case MEMPOOL_VALUE_CHOICE:
         if (!is_choice(value->text, key->choices)) {
             return xasprintf("%s: not one of these: %s", word, key->choices);
         }
         break;
-    case MEMPOOL_DRIVER:
+    case MEMPOOL_VALUE_DRIVER:
         if (!dpdk_driver_exists(value->text)) {
             return xasprintf("%s: not a driver of DPDK 22.11 to 25.11; an "
                              "interface shows its own in status:driver_name",
                              word);
         }
         break;
-    case MEMPOOL_NUMBER:
-    case MEMPOOL_DESCS:
+    case MEMPOOL_VALUE_NUMBER:
+    case MEMPOOL_VALUE_DESCS:
         if (!str_to_int(value->text, 10, &value->number)
             || value->number < key->min || value->number > key->max) {
             return xasprintf("%s: not a number from %d to %d", word, key->min,
                              key->max);
         }
-        if (key->type == MEMPOOL_DESCS && !is_pow2(value->number)) {
+        if (key->type == MEMPOOL_VALUE_DESCS && !is_pow2(value->number)) {
             return xasprintf("%s: not a power of 2, without which Open "
                              "vSwitch takes %d", word, MEMPOOL_DEFAULT_DESCS);
         }
@@ -186,7 +186,7 @@ void
 mempool_words_to_needs(const struct mempool_word_value values[],
                        struct mempool_needs *needs, unsigned int n_threads_now,
                        unsigned int n_threads,
-                       mempool_set_buffers *set_buffers)
+                       mempool_set_buffers_func *set_buffers)
 {
     bool new = !needs->mtu;
     bool vhost = (new ? mempool_words_is(values, MEMPOOL_WORD_TYPE, "vhost")

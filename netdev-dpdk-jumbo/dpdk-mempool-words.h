@@ -27,11 +27,11 @@ struct mempool_needs;
 
 /* What a value may be. */
 enum mempool_word_type {
-    MEMPOOL_TEXT,
-    MEMPOOL_CHOICE,             /* One of a few words. */
-    MEMPOOL_DRIVER,             /* The name of a driver of DPDK. */
-    MEMPOOL_NUMBER,
-    MEMPOOL_DESCS,              /* A number of descriptors: a power of 2. */
+    MEMPOOL_VALUE_TEXT,
+    MEMPOOL_VALUE_CHOICE,       /* One of a few words. */
+    MEMPOOL_VALUE_DRIVER,       /* The name of a driver of DPDK. */
+    MEMPOOL_VALUE_NUMBER,
+    MEMPOOL_VALUE_DESCS,        /* A number of descriptors: a power of 2. */
 };
 
 struct mempool_word_key {
@@ -71,10 +71,11 @@ void mempool_words_clear(struct mempool_word_value values[], size_t n_keys);
 
 /* Sets the buffers in 'needs', where all else is set, with
  * mempool_needs_set_buffers(), as the user configured them. */
-typedef void mempool_set_buffers(struct mempool_needs *needs);
+typedef void mempool_set_buffers_func(struct mempool_needs *needs);
 
 void mempool_words_to_needs(const struct mempool_word_value values[],
                             struct mempool_needs *, unsigned int n_threads_now,
-                            unsigned int n_threads, mempool_set_buffers *);
+                            unsigned int n_threads,
+                            mempool_set_buffers_func *);
 
 #endif /* dpdk-mempool-words.h */

@@ -33,7 +33,7 @@
 #include "packets.h"
 #include "util.h"
 
-VLOG_DEFINE_THIS_MODULE(mempool);
+VLOG_DEFINE_THIS_MODULE(dpdk_mempool);
 
 /* The size of a pool's ring never changes: 8 bytes for each mbuf that the pool
  * can ever have, rounded up to a power of 2, like that of Open vSwitch's own.
@@ -257,7 +257,7 @@ tell_size(const struct mempool_layout_pool *wanted,
                   "others, %.1f MB, when there is more",
                   pool->mp->name, mempool_mbufs(pool), wanted->target,
                   now && !mempool_missing(pool, now)
-                  && dpdk_memory_free(node) >= size + MEMPOOL_KEPT_MEMORY
+                  && dpdk_memory_free_bytes(node) >= size + MEMPOOL_KEPT_MEMORY
                   ? "the most that Open vSwitch's own formulas allow with the"
                   : "for lack of",
                   node, size / 1e6);
@@ -279,7 +279,7 @@ static char *
 shortage(int memory_node, size_t needed)
     OVS_REQUIRES(mempool_mutex)
 {
-    size_t free_ = dpdk_memory_free(memory_node);
+    size_t free_ = dpdk_memory_free_bytes(memory_node);
 
     /* If it isn't for the sum, the memory is in too small pieces. */
     refused[memory_node] = MAX(needed, free_ + 1);
@@ -413,7 +413,7 @@ grow_one(const struct mempool_layout_pool *wanted,
     if (!n) {
         return 0;
     }
-    free_ = dpdk_memory_free(node);
+    free_ = dpdk_memory_free_bytes(node);
     if (pool && pool->tried == free_ && has >= wanted->minimum) {
         return 0;
     }
@@ -444,7 +444,7 @@ grow_one(const struct mempool_layout_pool *wanted,
     pool = mempool_find(wanted);
     if (pool) {
         pool->tried = mempool_missing(pool, wanted)
-                      ? dpdk_memory_free(node) : 0;
+                      ? dpdk_memory_free_bytes(node) : 0;
     }
     if (error && errorp) {
         *errorp = shortage(node, needed);
@@ -492,7 +492,7 @@ shrink_one(const struct mempool_layout_pool *wanted,
     if (!pool) {
         return;
     }
-    free_ = dpdk_memory_free(node);
+    free_ = dpdk_memory_free_bytes(node);
     if (pool->tried == free_ || !memory_is_short(now, node, free_)) {
         return;
     }
@@ -500,7 +500,7 @@ shrink_one(const struct mempool_layout_pool *wanted,
     pool->replaced = true;
     if (grow_one(&smaller, all_guests, NULL)) {
         pool->replaced = false;
-        pool->tried = dpdk_memory_free(node);
+        pool->tried = dpdk_memory_free_bytes(node);
     } else {
         VLOG_INFO("Mempool \"%s\" with %"PRIu64" mbufs was too large, and is "
                   "replaced, since memory is short on NUMA node %d",
@@ -515,10 +515,10 @@ grow(void)
     OVS_REQUIRES(mempool_mutex)
 {
     struct mempool_wanted all_guests
-        = mempool_wanted_create(MEMPOOL_ALL_GUESTS, NULL);
+        = mempool_wanted_create(WANTED_ALL_GUESTS, NULL);
     struct mempool_wanted complete
-        = mempool_wanted_create(MEMPOOL_COMPLETE, NULL);
-    struct mempool_wanted now = mempool_wanted_create(MEMPOOL_NOW, NULL);
+        = mempool_wanted_create(WANTED_COMPLETE, NULL);
+    struct mempool_wanted now = mempool_wanted_create(WANTED_NOW, NULL);
 
     for (size_t i = 0; i < now.n; i++) {
         grow_one(&now.pools[i], &all_guests, NULL);
@@ -543,7 +543,7 @@ grow(void)
 static size_t
 free_memory(const struct mempool_port *port)
 {
-    return MAX(dpdk_memory_free(dpdk_memory_node(port->now.numa_id)), 1);
+    return MAX(dpdk_memory_free_bytes(dpdk_memory_node(port->now.numa_id)), 1);
 }
 
 /* Requests reconfiguration of the ports that receive into a replaced pool,
@@ -600,8 +600,8 @@ prepare_pool(struct mempool_port *port, bool stops,
 {
     struct mempool *found;
     struct mempool_wanted all_guests
-        = mempool_wanted_create(MEMPOOL_ALL_GUESTS, NULL);
-    struct mempool_wanted layout = mempool_wanted_create(MEMPOOL_NOW, NULL);
+        = mempool_wanted_create(WANTED_ALL_GUESTS, NULL);
+    struct mempool_wanted layout = mempool_wanted_create(WANTED_NOW, NULL);
     const struct mempool_layout_pool *wanted;
     int error = 0;
 
@@ -644,7 +644,7 @@ check_promise(const struct mempool_port *port, char **errorp)
     OVS_REQUIRES(mempool_mutex)
 {
     struct mempool_wanted all_guests
-        = mempool_wanted_create(MEMPOOL_ALL_GUESTS, NULL);
+        = mempool_wanted_create(WANTED_ALL_GUESTS, NULL);
     const struct mempool_layout_pool *wanted
         = mempool_wanted_find(&all_guests, &port->next, port);
     int error = 0;
@@ -655,7 +655,7 @@ check_promise(const struct mempool_port *port, char **errorp)
         size_t needed = reserved_memory(&all_guests, node, NULL);
         size_t own = mempool_start_size(NULL, wanted);
 
-        if (needed > dpdk_memory_free(node)
+        if (needed > dpdk_memory_free_bytes(node)
             && (port->pool || !dpdk_memory_elsewhere(node, own))) {
             *errorp = shortage(node, needed);
             error = ENOMEM;
@@ -816,7 +816,8 @@ mempool_port_may_retry(struct mempool_port *port)
 
     ovs_mutex_lock(&mempool_mutex);
     mempools_sweep();
-    may = port->lacks && dpdk_memory_free(port->lacks_node) >= port->lacks;
+    may = (port->lacks
+           && dpdk_memory_free_bytes(port->lacks_node) >= port->lacks);
     if (may) {
         port->lacks = 0;
     }

@@ -32,7 +32,7 @@
  * ports can hold, a pool gets what there is, the log reports what is missing,
  * and the pool is completed when there is memory.
  *
- * Functions that change or read pools or ports take the module's own lock, and
+ * Functions that change or read pools or ports take 'mempool_mutex', and
  * may be called with the locks of a netdev held.  They may block while memory
  * is reserved.  mempool_frags_in_use(), mempool_port_count_failure() and
  * mempool_port_get_failures() take no lock: PMD threads may call them. */
@@ -76,7 +76,7 @@ struct mempool_port {
     struct mempool_needs now;   /* What it has. */
     struct mempool *pool;       /* That it receives into, or NULL. */
     struct mempool_needs next;  /* What it is going to have, */
-    struct mempool *next_pool; /* and the pool for that, or NULL. */
+    struct mempool *next_pool;  /* and the pool for that, or NULL. */
     ATOMIC(atomic_ullong *) failures; /* See mempool_port_count_failure(). */
 };
 
@@ -84,7 +84,7 @@ struct mempool_port {
 struct mempool_plan {
     const char *port;           /* Which to change, or NULL to add some. */
     unsigned int n_add;         /* How many to add. */
-    struct mempool_needs needs;  /* What the port, or each new one, needs. */
+    struct mempool_needs needs; /* What the port, or each new one, needs. */
     unsigned int n_threads;     /* How many threads there will be. */
 };
 
@@ -107,10 +107,11 @@ void mempool_set_flush_interval(unsigned int us);
 void mempool_set_headroom(const char *percent);
 
 /* In dpdk-mempool-wanted.c.  Takes no lock. */
-struct mempool_demand_input mempools_demand(unsigned int n_threads, bool tso,
-                                            unsigned int flush_interval,
-                                            unsigned int max_frags,
-                                            unsigned int headroom);
+struct mempool_demand_input mempools_demand_input(unsigned int n_threads,
+                                                  bool tso,
+                                                  unsigned int flush_interval,
+                                                  unsigned int max_frags,
+                                                  unsigned int headroom);
 void mempools_run(void);
 void mempools_dump(FILE *, struct rte_mempool *);
 void mempool_port_count_failure(struct mempool_port *, int queue);

@@ -218,9 +218,9 @@ netdev_mtu_next(struct netdev_mtu_attempt *attempt,
  *
  * 'outcome' is ignored if it is that of another MTU. */
 char *
-netdev_mtu_error(const struct netdev_mtu_request *request, int in_effect,
-                 const struct netdev_mtu_limits *limits,
-                 const struct netdev_mtu_outcome *outcome)
+netdev_mtu_explain(const struct netdev_mtu_request *request, int in_effect,
+                   const struct netdev_mtu_limits *limits,
+                   const struct netdev_mtu_outcome *outcome)
 {
     bool refused = (outcome->error
                     && outcome->mtu == MIN(request->mtu, INT_MAX));

@@ -74,9 +74,9 @@ struct netdev_mtu_outcome {
 bool netdev_mtu_set_request(struct netdev_mtu_outcome *,
                             const struct netdev_mtu_request *);
 void netdev_mtu_forget(struct netdev_mtu_outcome *);
-char *netdev_mtu_error(const struct netdev_mtu_request *, int in_effect,
-                       const struct netdev_mtu_limits *,
-                       const struct netdev_mtu_outcome *);
+char *netdev_mtu_explain(const struct netdev_mtu_request *, int in_effect,
+                         const struct netdev_mtu_limits *,
+                         const struct netdev_mtu_outcome *);
 
 /* A reconfiguration of a device, which tries one MTU after the other until one
  * works:

@@ -98,7 +98,7 @@ fuzz_request(const uint8_t *data, size_t size)
     if (r.requested) {
         ovs_assert(wish.mtu == r.requested);
     }
-    message = netdev_mtu_error(&wish, r.in_effect, &limits, &outcome);
+    message = netdev_mtu_explain(&wish, r.in_effect, &limits, &outcome);
     if (r.requested && r.requested != r.in_effect) {
         ovs_assert(!strncmp(message, "MTU ", 4));
         ovs_assert(strstr(message, " was requested"));

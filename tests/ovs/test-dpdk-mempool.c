@@ -1080,9 +1080,9 @@ n_pools(void)
     struct mempools_info info;
     size_t n;
 
-    mempools_get(NULL, &info);
+    mempools_info_get(NULL, &info);
     n = info.n;
-    mempools_free(&info);
+    mempools_info_free(&info);
     return n;
 }
 
@@ -1331,7 +1331,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     /* As long as all ports take mbufs that a pool gets while they run, it
      * grows. */
     growing = prepare_and_commit(&c, needs);
-    ovs_assert(has_ops(growing, "ovs_growing"));
+    ovs_assert(has_ops(growing, "ovs_counting"));
     ovs_assert(has(growing, 1, 64, 64, 1));
     ovs_assert(prepare_and_commit(&a, needs) == growing);
     ovs_assert(has(growing, 2, 128, 128, 1));
@@ -1341,7 +1341,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     needs.grows_in_place = more.grows_in_place = false;
     old = prepare(&b, needs);
     ovs_assert(old != growing);
-    ovs_assert(has_ops(old, "ovs_growing"));
+    ovs_assert(has_ops(old, "ovs_counting"));
     ovs_assert(old->size == demand_of(3, 192, 192, 1) * 4);
     ovs_assert(old->populated_size == old->size);
     ovs_assert(restart_requested());
@@ -1440,7 +1440,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     needs.grows_in_place = true;
     memset(&a, 0, sizeof a);
     growing = prepare_and_commit(&a, needs);
-    ovs_assert(growing != old && has_ops(growing, "ovs_growing"));
+    ovs_assert(growing != old && has_ops(growing, "ovs_counting"));
     prepare_and_commit(&a, needs_of(128, 1, 64, 1 << 12));
     ovs_assert(!mempool_port_must_move(&a) && !mempool_port_must_move(&d));
     ovs_assert(prepare_and_commit(&d, once) == old);
@@ -1589,7 +1589,7 @@ test_add(struct ovs_cmdl_context *ctx)
 
         prepare_in_vain(&port, needs_of(9216, 1, 1 << 20, 64));
     }
-    add_ports("ovs_growing");
+    add_ports("ovs_counting");
 }
 
 /* Without room in DPDK's table of mempool operations, pools are ordinary ones,

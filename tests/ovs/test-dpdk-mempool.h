@@ -34,7 +34,7 @@ test_start_dpdk(int mb)
         CONST_CAST(char *, program_name), "--no-huge", "--legacy-mem",
         "--no-shconf", "--no-pci", "--no-telemetry", "--log-level=*:error",
         "--lcores", NULL, "-m", xasprintf("%d", mb),
-        xasprintf("--file-prefix=jumbo-%ld", (long) getpid()), NULL
+        xasprintf("--file-prefix=ovstest-%ld", (long) getpid()), NULL
     };
     cpu_set_t cpus;
     int cpu = 0;

@@ -119,7 +119,7 @@ print_request_error(const struct netdev_mtu_request *request, int in_effect,
                     struct netdev_mtu_limits limits,
                     struct netdev_mtu_outcome outcome)
 {
-    char *error = netdev_mtu_error(request, in_effect, &limits, &outcome);
+    char *error = netdev_mtu_explain(request, in_effect, &limits, &outcome);
 
     puts(error ? error : "(none)");
     free(error);
