@@ -166,7 +166,7 @@ hooks_id() {
         $(awk -v base="$1" '$1 == base || on && NF > 2 { on = 1; print "patches/" $1 "/hooks.diff" }' build-aux/bases) 2>/dev/null || :) | id_of
 }
 
-# guard TREE: has TREE, in which the hooks aren't, build with a DPDK older than
+# guard TREE: has TREE, in which not all hooks are, build with a DPDK older than
 # it needs, by netdev-dpdk-compat.h, as the patched tree does, under another name
 # than the one that a mail may bring.
 guard() {
