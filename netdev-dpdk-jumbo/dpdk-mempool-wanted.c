@@ -198,7 +198,9 @@ mempool_can_grow(const struct mempool *pool,
 
 /* Returns the mbufs that 'pool', which may be NULL, must get for what is
  * 'wanted': in addition to its own if it can grow, otherwise all those of the
- * pool that replaces it. */
+ * pool that replaces it.  One that grows in place is replaced, whatever it
+ * has, if that isn't wanted any more: a driver that keeps a record of its
+ * memory may have one of only a part, or none. */
 uint64_t
 mempool_missing(const struct mempool *pool,
                 const struct mempool_layout_pool *wanted)
@@ -208,7 +210,8 @@ mempool_missing(const struct mempool *pool,
     return pool && pool->key.starts_once ? 0
            : mempool_can_grow(pool, wanted)
              ? wanted->target - MIN(n, wanted->target)
-           : pool && n >= wanted->base ? 0
+           : pool && n >= wanted->base
+             && (wanted->grows_in_place || !pool->grows_in_place) ? 0
            : wanted->new_size;
 }
 

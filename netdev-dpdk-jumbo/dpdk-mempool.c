@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <rte_errno.h>
 #include <rte_mempool.h>
+#include <string.h>
 
 #include "dpdk-memory.h"
 #include "dpdk-mempool-demand.h"
@@ -45,8 +46,13 @@ VLOG_DEFINE_THIS_MODULE(dpdk_mempool);
 static atomic_bool frags_in_use = false; /* There was a fragment. */
 
 /* Bytes on each node with which the last port refused there might have been
- * granted. */
+ * granted.  A port that was refused when it was added isn't known any more, and
+ * is added again when Open vSwitch is configured next; it counts up to so many
+ * mempools_run(), which is a minute. */
+#define REFUSED_RUNS 12
 static size_t refused[RTE_MAX_NUMA_NODES] OVS_GUARDED_BY(mempool_mutex);
+static unsigned int refused_runs[RTE_MAX_NUMA_NODES]
+    OVS_GUARDED_BY(mempool_mutex);
 
 /* Pools. */
 
@@ -72,6 +78,7 @@ pool_is_needed(const struct mempool *pool)
     }
     LIST_FOR_EACH (port, node, &mempool_all_ports) {
         if (port->pool == pool || port->next_pool == pool
+            || port->tried_pools[0] == pool || port->tried_pools[1] == pool
             || needs_pool(&port->now, port, pool)
             || needs_pool(&port->next, port, pool)) {
             return true;
@@ -283,11 +290,31 @@ shortage(int memory_node, size_t needed)
 
     /* If it isn't for the sum, the memory is in too small pieces. */
     refused[memory_node] = MAX(needed, free_ + 1);
+    refused_runs[memory_node] = 0;
     return xasprintf("%.1f MB of memory for mbufs are needed on NUMA node %d, "
                      "where %.1f MB are free%s", needed / 1e6, memory_node,
                      free_ / 1e6,
                      free_ >= needed ? ", but in too small pieces or "
                                        "beyond dpdk-socket-limit" : "");
+}
+
+/* Forgets refusals that no port waits for any more. */
+static void
+forget_refusals(void)
+    OVS_REQUIRES(mempool_mutex)
+{
+    const struct mempool_port *port;
+
+    LIST_FOR_EACH (port, node, &mempool_all_ports) {
+        if (port->lacks) {
+            refused_runs[port->lacks_node] = 0;
+        }
+    }
+    for (int i = 0; i < RTE_MAX_NUMA_NODES; i++) {
+        if (++refused_runs[i] > REFUSED_RUNS) {
+            refused[i] = 0;
+        }
+    }
 }
 
 /* Returns true if all ports that receive into 'pool', except for 'stops',
@@ -620,13 +647,15 @@ prepare_pool(struct mempool_port *port, bool stops,
                       netdev_get_name(port->netdev), found->mp->name);
         }
         error = grow_one(wanted, &all_guests, errorp);
-        if (error && port->pool && port->pool == mempool_find(wanted)
-            && port->next.rx_filled <= port->now.rx_filled) {
-            /* It needs no more than it has. */
+        found = mempool_find(wanted);
+        if (error && found
+            && port->next.rx_filled <= (found == port->pool
+                                        ? port->now.rx_filled : 0)) {
+            /* It shares what there is, and holds no more than before. */
             free(*errorp);
             error = 0;
         }
-        port->next_pool = error ? NULL : mempool_find(wanted);
+        port->next_pool = error ? NULL : found;
     } else {
         port->next_pool = NULL;
     }
@@ -685,7 +714,7 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
                      const struct mempool_needs *needs, bool stops,
                      struct rte_mempool **mpp, char **errorp)
 {
-    const struct mempool *prepared;
+    struct mempool *prepared;
     bool was_known = port->known;
     int error;
 
@@ -696,6 +725,10 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
         ovs_list_push_back(&mempool_all_ports, &port->node);
     }
     prepared = port->next_pool;
+    if (stops && prepared != port->pool) {
+        port->tried_pools[1] = port->tried_pools[0];
+        port->tried_pools[0] = prepared;
+    }
     port->next = *needs;
     port->next_pool = port->pool;
     mempools_sweep();
@@ -745,6 +778,15 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
     return error;
 }
 
+/* Ends the attempts of 'port', of which the last one counts. */
+static void
+end_attempts(struct mempool_port *port)
+    OVS_REQUIRES(mempool_mutex)
+{
+    memset(port->tried_pools, 0, sizeof port->tried_pools);
+    port->failed = false;
+}
+
 /* To be called when 'port' has got what it prepared for last.  Its previous
  * pool is released, but not swept at once: the port may want it back. */
 void
@@ -753,7 +795,7 @@ mempool_port_commit(struct mempool_port *port)
     ovs_mutex_lock(&mempool_mutex);
     port->now = port->next;
     port->pool = port->next_pool;
-    port->failed = false;
+    end_attempts(port);
     ovs_mutex_unlock(&mempool_mutex);
 }
 
@@ -766,7 +808,7 @@ mempool_port_keep(struct mempool_port *port)
         port->next = port->now;
         port->next_pool = port->pool;
     }
-    port->failed = false;
+    end_attempts(port);
     ovs_mutex_unlock(&mempool_mutex);
 }
 
@@ -903,6 +945,7 @@ mempools_run(void)
         mempool_check_lowest(pool);
     }
     atomic_read_relaxed(&frags_in_use, &mempool_settings.frags_count);
+    forget_refusals();
     grow();
     reconfigure_ports();
     ovs_mutex_unlock(&mempool_mutex);

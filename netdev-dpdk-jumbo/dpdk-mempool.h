@@ -77,6 +77,9 @@ struct mempool_port {
     struct mempool *pool;       /* That it receives into, or NULL. */
     struct mempool_needs next;  /* What it is going to have, */
     struct mempool *next_pool;  /* and the pool for that, or NULL. */
+    struct mempool *tried_pools[2]; /* That it prepared for before, since it
+                                     * was committed or kept last: the queues
+                                     * of its device may have them. */
     ATOMIC(atomic_ullong *) failures; /* See mempool_port_count_failure(). */
 };
 

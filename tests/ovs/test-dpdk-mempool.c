@@ -214,6 +214,18 @@ prepare_and_commit(struct mempool_port *port, struct mempool_needs needs)
     return mp;
 }
 
+static size_t
+n_pools(void)
+{
+    struct mempools_info info;
+    size_t n;
+
+    mempools_info_get(NULL, &info);
+    n = info.n;
+    mempools_info_free(&info);
+    return n;
+}
+
 /* Destroys 'port', which gives back what it had. */
 static void
 destroy(struct mempool_port *port)
@@ -824,6 +836,7 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct memory start, memory;
     uint32_t size;
     char *name;
+    size_t n;
 
     start_dpdk(256);
     start = memory_now();
@@ -878,15 +891,19 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(memory_is(memory));
 
     /* Something else, given up for a third thing, given up for what the port
-     * has, of which it loses nothing. */
+     * has, of which it loses nothing.  Until it has that, the queues of its
+     * device may have either pool. */
     own_needs.buffer_size = 256;
+    n = n_pools();
     prepare(&ports[3], own_needs);
     prepare(&ports[3], needs_of(512, 1, 128, 0));
-    ovs_assert(memory_now().free < memory.free);
     own_needs.buffer_size = 128;
     ovs_assert(prepare(&ports[3], own_needs) == c);
-    ovs_assert(memory_is(memory));
+    mempools_run();
+    ovs_assert(n_pools() == n + 2);
     mempool_port_commit(&ports[3]);
+    mempools_run();
+    ovs_assert(n_pools() == n);
     ovs_assert(memory_is(memory));
 
     /* As long as the port can have either, there is enough for either. */
@@ -979,10 +996,12 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     const struct mempool_needs too_large = needs_of(9216, 1, 4096, 256);
     const struct mempool_needs large = needs_of(2048, 1, 1024, 4096);
     struct mempool_needs away = needs_of(9216, 0, 0, 0);
+    struct mempool_needs fewer = needs_of(1024, 0, 0, 0);
     struct mempool_demand_input in = demand_input(1, 1024, 256 + 4096, 1);
     struct mempool_port a = { .netdev = NULL };
     struct mempool_port b = { .netdev = NULL };
     struct mempool_port c = { .netdev = NULL };
+    struct mempool_port d = { .netdev = NULL };
     struct rte_mempool *mp, *large_mp, *none = NULL;
     struct memory memory;
     int n_threads = 1;
@@ -1008,8 +1027,8 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(mempool_port_prepare(&a, &netdev, &too_large, true, &none,
                                     &error) == ENOMEM);
     free(error);
-    ovs_assert(memory_is(memory));
     mempool_port_commit(&a);
+    mempools_run();
     ovs_assert(memory_is(memory));
     ovs_assert(prepare_and_commit(&a, needs) == mp);
 
@@ -1046,6 +1065,16 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     mempools_run();
     ovs_assert(c.waits && !restart_requested());
 
+    /* If others use such a pool, it shares that, whatever it is missing. */
+    fewer.away = true;
+    prepare_and_commit(&d, fewer);
+    fewer.away = false;
+    in = demand_input(1, 256, 0, n_threads);
+    ovs_assert(mp->populated_size < MIN(mempool_demand_to_start(&in),
+                                        MEMPOOL_OVS_MIN_MBUFS));
+    ovs_assert(prepare_and_commit(&d, fewer) == mp);
+    destroy(&d);
+
     /* When others are gone, it gets what it needs, and is asked to take it. */
     for (; n_threads > 1; n_threads--) {
         mempool_thread_remove();
@@ -1073,18 +1102,6 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
 }
 
 /* "shrink". */
-
-static size_t
-n_pools(void)
-{
-    struct mempools_info info;
-    size_t n;
-
-    mempools_info_get(NULL, &info);
-    n = info.n;
-    mempools_info_free(&info);
-    return n;
-}
 
 /* Gives 'port' the pool for 'needs' while threads use it. */
 static struct rte_mempool *
@@ -1485,6 +1502,23 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     destroy(&a);
     destroy(&b);
+
+    /* One that may have grown is replaced for a driver that keeps a record of
+     * memory, even if it is large enough: the driver may know a part of it. */
+    needs.grows_in_place = true;
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    growing = prepare_and_commit(&a, needs_of(128, 1, 4000, 64));
+    ovs_assert(prepare_and_commit(&a, needs) == growing);
+    needs.grows_in_place = false;
+    new = prepare_and_commit(&b, needs);
+    ovs_assert(new != growing && new->populated_size == new->size);
+    ovs_assert(mempool_port_must_move(&a));
+    needs.grows_in_place = true;
+    ovs_assert(prepare_and_commit(&a, needs) == new);
+    destroy(&a);
+    destroy(&b);
+
     destroy(&sender);
     ovs_assert(memory_is(start));
 }
@@ -1545,6 +1579,25 @@ test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
     mp = prepare_and_commit(&a, needs);
     ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 3 / 2);
     prepare_and_commit(&b, needs_of(16384, 1, 11000, 1024));
+    destroy(&a);
+    destroy(&b);
+
+    /* That isn't for ever, if the port isn't there any more. */
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    filler = rte_malloc(NULL, 100 << 20, 0);
+    prepare_in_vain(&b, needs_of(16384, 1, 11000, 1024));
+    rte_free(filler);
+    for (int i = 0; i < 12; i++) {
+        mempools_run();
+    }
+    mp = prepare_and_commit(&a, needs);
+    ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 3 / 2);
+    destroy(&a);
+    mempools_run();
+    memset(&a, 0, sizeof a);
+    mp = prepare_and_commit(&a, needs);
+    ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 4);
 }
 
 /* "add" and "ops". */
