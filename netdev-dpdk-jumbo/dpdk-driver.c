@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "dpdk-mempool-layout.h"
+#include "packets.h"
 #include "util.h"
 
 /* Drivers that keep no record of a mempool's memory, so that they receive
@@ -86,8 +87,8 @@ static const struct {
  * sources in DPDK 22.11, 24.11 and 25.11:
  *
  *   - net_bnxt has another one, 4 times as long, for what doesn't fit into the
- *     first buffer (bnxt_ring.h, AGG_RING_SIZE_FACTOR), as soon as RX scatter
- *     is requested, which Open vSwitch does for an MTU above 1500.
+ *     first buffer (bnxt_ring.h, AGG_RING_SIZE_FACTOR), if RX scatter is
+ *     requested, which Open vSwitch does for an MTU above 1500.
  *
  *   - net_bnx2x takes whole pages, of which it can't use all, so that 2048
  *     descriptors become 4096 (bnx2x_rxtx.c, bnx2x_dev_rx_queue_setup()).
@@ -98,14 +99,15 @@ static const struct {
 static const struct {
     const char *name;
     unsigned int n_rings;
+    int above;                  /* The MTU above which there are so many. */
 } ring_drivers[] = {
-    { "net_bnxt", 5 },
-    { "net_bnx2x", 2 },
-    { "net_bnx2xvf", 2 },
-    { "net_cpfl", 2 },
-    { "net_idpf", 2 },
-    { "net_vcpf", 2 },
-    { "net_vmxnet3", 2 },
+    { "net_bnxt", 5, ETH_PAYLOAD_MAX },
+    { "net_bnx2x", 2, 0 },
+    { "net_bnx2xvf", 2, 0 },
+    { "net_cpfl", 2, 0 },
+    { "net_idpf", 2, 0 },
+    { "net_vcpf", 2, 0 },
+    { "net_vmxnet3", 2, 0 },
 };
 
 /* Drivers whose devices accept another MTU while they run, as long as a frame
@@ -193,6 +195,7 @@ dpdk_driver_apply(const char *driver, const char *devargs,
     for (int i = 0; i < ARRAY_SIZE(ring_drivers); i++) {
         if (!strcmp(driver, ring_drivers[i].name)) {
             needs->n_rings = ring_drivers[i].n_rings;
+            needs->rings_above = ring_drivers[i].above;
         }
     }
 

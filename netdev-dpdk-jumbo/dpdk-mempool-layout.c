@@ -102,7 +102,8 @@ n_devices(const struct mempool_needs *needs)
 static unsigned int
 n_rings(const struct mempool_needs *needs)
 {
-    return n_devices(needs) * MAX(needs->n_rings, 1);
+    return n_devices(needs) * (needs->mtu > needs->rings_above
+                               ? MAX(needs->n_rings, 1) : 1);
 }
 
 static uint64_t

@@ -73,7 +73,8 @@ struct mempool_needs {
 
     /* Of its driver. */
     unsigned int n_rings;       /* Receive rings of that many descriptors that
-                                 * a queue fills; 0 or 1 is one. */
+                                 * a queue fills if 'mtu' is larger than */
+    int rings_above;            /* this, otherwise one; 0 or 1 is one. */
     bool grows_in_place;        /* It takes mbufs that its pool gets while the
                                  * port runs. */
     bool starts_once;           /* It can't be started again, so it keeps its

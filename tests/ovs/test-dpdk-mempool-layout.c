@@ -383,13 +383,14 @@ test_drivers(struct ovs_cmdl_context *ctx OVS_UNUSED)
         struct mempool_needs needs = { .n_rxq = 2, .rx_descs = 1024 };
 
         dpdk_driver_apply(tests[i][0], tests[i][1], &needs);
-        printf("%s %s: %s, %"PRIu64" filled in %u rings, %u devices%s\n",
+        printf("%s %s: %s, %"PRIu64" filled in %u rings%s, %u devices%s\n",
                tests[i][0] ? tests[i][0] : "vhost",
                tests[i][1] ? tests[i][1] : "",
                needs.starts_once ? "starts once"
                : needs.grows_in_place ? "grows in place"
                : "grows by replacement",
                needs.rx_filled, MAX(needs.n_rings, 1),
+               needs.rings_above ? " above MTU 1500" : "",
                MAX(needs.n_devices, 1),
                tests[i][0] && dpdk_driver_changes_mtu(tests[i][0])
                ? ", MTU while running" : "");
