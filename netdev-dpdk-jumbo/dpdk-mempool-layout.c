@@ -346,8 +346,16 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
 static void
 add_port(struct layout *l, const struct mempool_layout_port *port)
 {
-    const struct mempool_needs *needs[] = { &port->now, &port->next };
+    struct mempool_needs now = port->now;
+    const struct mempool_needs *needs[] = { &now, &port->next };
     size_t pools[2] = { SIZE_MAX, SIZE_MAX };
+
+    /* Open vSwitch's own formulas are for the larger of both, too. */
+    if (now.own_pool && port->next.own_pool
+        && now.ovs_buffer_size == port->next.ovs_buffer_size
+        && now.numa_id == port->next.numa_id) {
+        now.ovs_mbufs = MAX(now.ovs_mbufs, port->next.ovs_mbufs);
+    }
 
     for (int i = 0; i < 2; i++) {
         if (takes_mbufs(l, needs[i])) {

@@ -46,9 +46,9 @@ VLOG_DEFINE_THIS_MODULE(dpdk_mempool);
 static atomic_bool frags_in_use = false; /* There was a fragment. */
 
 /* Bytes on each node with which the last port refused there might have been
- * granted.  A port that was refused when it was added isn't known any more, and
- * is added again when Open vSwitch is configured next; it counts up to so many
- * mempools_run(), which is a minute. */
+ * granted.  A port that was refused when it was added isn't known any more,
+ * and is added again when Open vSwitch is configured next; it counts up to so
+ * many mempools_run(), which is a minute. */
 #define REFUSED_RUNS 12
 static size_t refused[RTE_MAX_NUMA_NODES] OVS_GUARDED_BY(mempool_mutex);
 static unsigned int refused_runs[RTE_MAX_NUMA_NODES]

@@ -172,7 +172,16 @@ random_config(struct config *c, size_t memory)
         mempool_needs_set_buffers(needs, c->mtus[i], c->per_port);
         dpdk_driver_apply(driver, "mode=1,member=a,member=b", needs);
         if (random_range(2)) {
-            c->ports[i].now = c->ports[i].next;
+            struct mempool_needs *now = &c->ports[i].now;
+
+            *now = *needs;
+            if (driver && random_range(2)) {
+                /* It has fewer queues. */
+                now->n_rxq = 1;
+                now->rx_descs = needs->rx_descs / needs->n_rxq;
+                mempool_needs_set_buffers(now, c->mtus[i], c->per_port);
+                dpdk_driver_apply(driver, "mode=1,member=a,member=b", now);
+            }
         }
     }
 }
