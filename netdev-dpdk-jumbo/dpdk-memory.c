@@ -18,7 +18,6 @@
 
 #include "dpdk-memory.h"
 
-#include <errno.h>
 #include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -464,15 +463,15 @@ count_free_pages(const struct rte_memseg_list *msl, void *pages_)
 
 #define NODES_DIR "/sys/devices/system/node"
 
-/* Returns the bytes of the pages of 'page_size' that are free on 'node'.  A
- * kernel that knows no nodes (CONFIG_NUMA) has only a sum. */
-static size_t
-free_hugepages(int node, size_t page_size)
+#define ALL_NODES_DIR "/sys/kernel/mm"
+
+/* Returns the number in the file 'name' about hugepages of 'page_size' below
+ * 'dir', or 0. */
+static unsigned long
+read_hugepages(const char *dir, size_t page_size, const char *name)
 {
-    char *of_node = xasprintf(NODES_DIR "/node%d", node);
-    const char *dir = access(NODES_DIR, F_OK) ? "/sys/kernel/mm" : of_node;
-    char *file_name = xasprintf("%s/hugepages/hugepages-%"PRIuSIZE
-                                "kB/free_hugepages", dir, page_size / 1024);
+    char *file_name = xasprintf("%s/hugepages/hugepages-%"PRIuSIZE"kB/%s",
+                                dir, page_size / 1024, name);
     FILE *file = fopen(file_name, "r");
     unsigned long n;
 
@@ -483,8 +482,25 @@ free_hugepages(int node, size_t page_size)
         fclose(file);
     }
     free(file_name);
+    return n;
+}
+
+/* Returns the bytes of the pages of 'page_size' that are free on 'node', and
+ * of those that the kernel may make there on demand, which it limits only for
+ * all nodes.  A kernel that knows no nodes (CONFIG_NUMA) has only a sum. */
+static size_t
+free_hugepages(int node, size_t page_size)
+{
+    char *of_node = xasprintf(NODES_DIR "/node%d", node);
+    const char *dir = access(NODES_DIR, F_OK) ? ALL_NODES_DIR : of_node;
+    unsigned long n = read_hugepages(dir, page_size, "free_hugepages");
+    unsigned long most = read_hugepages(ALL_NODES_DIR, page_size,
+                                        "nr_overcommit_hugepages");
+    unsigned long made = read_hugepages(ALL_NODES_DIR, page_size,
+                                        "surplus_hugepages");
+
     free(of_node);
-    return n * page_size;
+    return (n + most - MIN(most, made)) * page_size;
 }
 
 /* Returns the node, less than RTE_MAX_NUMA_NODES, on which memory for mbufs of

@@ -18,11 +18,9 @@
 
 #include "dpdk-mempool-show.h"
 
-#include "dpdk-driver.h"
 #include "dpdk-mempool-info.h"
 #include "dpdk-mempool.h"
 #include "netdev-dpdk-compat.h"
-#include "netdev-mtu.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/netdev.h"

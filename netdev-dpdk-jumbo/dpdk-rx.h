@@ -26,6 +26,21 @@
 #include <stdint.h>
 
 #include "dp-packet.h"
+#include "netdev-mtu.h"
+#include "packets.h"
+
+/* Returns the length of the longest packet that a port may receive whose MTU
+ * is 'mtu', for which that is 'max_len', when 'request' was the last one.  A
+ * user may have asked for 'mtu', then or before.  Otherwise it is the default,
+ * and any length will do: UINT32_MAX. */
+static inline uint32_t
+dpdk_rx_max_len(const struct netdev_mtu_request *request, int mtu,
+                uint32_t max_len)
+{
+    return (request->source >= NETDEV_MTU_BRIDGE
+            && (mtu == request->mtu || mtu == request->fallback
+                || mtu != ETH_PAYLOAD_MAX)) ? max_len : UINT32_MAX;
+}
 
 int dpdk_rx_drop_oversized(struct dp_packet_batch *, uint32_t max_len,
                            const char *name);

@@ -39,7 +39,7 @@ struct netdev_mtu_limits netdev_mtu_eth_limits(uint16_t min_mtu,
 struct netdev_mtu_limits netdev_mtu_buffer_limits(void);
 bool netdev_mtu_within(const struct netdev_mtu_limits *, int64_t mtu);
 
-/* Who wants an MTU. */
+/* Who wants an MTU; from NETDEV_MTU_BRIDGE on, the user. */
 enum netdev_mtu_source {
     NETDEV_MTU_DEFAULT,
     NETDEV_MTU_GUEST,           /* The guest got it from its hypervisor. */
