@@ -1353,8 +1353,8 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&a, needs) == growing);
     ovs_assert(has(growing, 2, 128, 128, 1));
 
-    /* When one port doesn't, existing pools stay if they are large enough.
-     * Otherwise, they are replaced: that port can send from any of them. */
+    /* When one port doesn't, existing pools are replaced: that port can send
+     * from any of them. */
     needs.grows_in_place = more.grows_in_place = false;
     old = prepare(&b, needs);
     ovs_assert(old != growing);
