@@ -35,7 +35,7 @@
 #include "dpdk-mempool-layout.h"
 
 /* Mbufs that each lcore keeps for itself, so that it seldom needs the shared
- * ring.  The most that DPDK allows, as in Open vSwitch itself. */
+ * ring.  The most that DPDK allows. */
 #define MEMPOOL_CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
 
 /* How pools get mbufs while ports use them (see dpdk-mempool-grow.h). */

@@ -193,8 +193,8 @@ host_add_pools(struct host *host)
 }
 
 /* Returns true if all pools on node 'n' of 'host' are as large as they are to
- * be when that node has 'mib' MiB: they take no more than Open vSwitch's own
- * formulas do with the same memory. */
+ * be when that node has 'mib' MiB: they take no more than the old formulas do
+ * with the same memory. */
 static bool
 host_fits(const struct host *host, int n, size_t mib)
 {

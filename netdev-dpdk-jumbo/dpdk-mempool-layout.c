@@ -22,8 +22,8 @@
 #include "packets.h"
 #include "util.h"
 
-/* A pool by Open vSwitch's own formulas. */
-struct ovs_pool {
+/* A pool by the old formulas. */
+struct old_pool {
     int numa_id;
     int buffer_size;
     const void *owner;
@@ -37,7 +37,7 @@ struct ovs_pool {
 /* A pool in the making. */
 struct draft {
     struct mempool_demand_input demand;
-    size_t ovs_pool;            /* Index of that of its first port. */
+    size_t old_pool;            /* Index of that of its first port. */
 };
 
 /* A layout in the making. */
@@ -45,8 +45,8 @@ struct layout {
     const struct mempool_layout_input *in;
     struct mempool_layout_pool *pools;
     struct draft *drafts;       /* Of 'pools'. */
-    struct ovs_pool *ovs_pools;
-    size_t n, n_ovs, allocated, allocated_drafts, allocated_ovs;
+    struct old_pool *old_pools;
+    size_t n, n_old, allocated, allocated_drafts, allocated_old;
 };
 
 /* Needs. */
@@ -73,9 +73,8 @@ mempool_key_equals(const struct mempool_key *a,
 }
 
 /* Sets in 'needs', whose queues must be set, the buffers for 'mtu', whether
- * they are in a pool of the port's own, and what Open vSwitch's own formulas
- * have instead (netdev-dpdk.c of 4.0, dpdk_buf_size(),
- * dpdk_calculate_mbufs()). */
+ * they are in a pool of the port's own, and what the old formulas have
+ * instead (netdev-dpdk.c of 4.0, dpdk_buf_size(), dpdk_calculate_mbufs()). */
 void
 mempool_needs_set_buffers(struct mempool_needs *needs, int mtu, bool own_pool)
 {
@@ -83,13 +82,13 @@ mempool_needs_set_buffers(struct mempool_needs *needs, int mtu, bool own_pool)
                          : dpdk_buffer_size(mtu);
     needs->own_pool = own_pool;
 
-    needs->ovs_buffer_size = dpdk_ovs_buffer_size(mtu);
-    needs->ovs_mbufs
+    needs->old_buffer_size = dpdk_old_buffer_size(mtu);
+    needs->old_mbufs
         = own_pool ? needs->rx_descs + needs->tx_descs
                      + MIN(needs->n_rxq, 128) * MEMPOOL_BURST
-                     + MEMPOOL_OVS_MIN_MBUFS
-          : needs->ovs_buffer_size < DPDK_OVS_LARGE_BUFFER
-          ? MEMPOOL_OVS_MIN_MBUFS : MEMPOOL_OVS_MAX_MBUFS;
+                     + MEMPOOL_OLD_MIN_MBUFS
+          : needs->old_buffer_size < DPDK_OLD_LARGE_BUFFER
+          ? MEMPOOL_OLD_MIN_MBUFS : MEMPOOL_OLD_MAX_MBUFS;
 }
 
 static unsigned int
@@ -104,6 +103,13 @@ n_rings(const struct mempool_needs *needs)
 {
     return n_devices(needs) * (needs->mtu > needs->rings_above
                                ? MAX(needs->n_rings, 1) : 1);
+}
+
+/* Returns the mbufs that fill all receive rings of one of 'needs'. */
+uint64_t
+mempool_needs_filled(const struct mempool_needs *needs)
+{
+    return needs->rx_filled * n_rings(needs);
 }
 
 static uint64_t
@@ -139,66 +145,66 @@ memory_size(const struct layout *l, int memory_node)
     return l->in->memory_sizes ? l->in->memory_sizes[memory_node] : SIZE_MAX;
 }
 
-/* Returns the bytes of a mempool with 'n' mbufs in Open vSwitch itself. */
+/* Returns the bytes of a mempool with 'n' mbufs in Open vSwitch up to 4.0. */
 static size_t
-ovs_pool_size(const struct layout *l, int numa_id, int buffer_size, uint64_t n)
+old_pool_size(const struct layout *l, int numa_id, int buffer_size, uint64_t n)
 {
     return (l->in->mbufs_size(numa_id, buffer_size, false, n)
             + MEMPOOL_OVERHEAD);
 }
 
 /* Returns the bytes that the mbufs of 'pool' would take in a pool that
- * 'grows_in_place', or that they take in Open vSwitch itself. */
+ * 'grows_in_place', or that they take in Open vSwitch up to 4.0. */
 static size_t
-ovs_mbufs_size(const struct layout *l, const struct ovs_pool *pool,
+old_mbufs_size(const struct layout *l, const struct old_pool *pool,
                bool grows_in_place)
 {
     return l->in->mbufs_size(pool->numa_id, pool->buffer_size, grows_in_place,
                              pool->n_mbufs);
 }
 
-/* Returns the index of the pool that a port with 'needs' and 'id' has by Open
- * vSwitch's own formulas.  Adds it if there is none. */
+/* Returns the index of the pool that a port with 'needs' and 'id' has by the
+ * old formulas.  Adds it if there is none. */
 static size_t
-add_ovs_pool(struct layout *l, const struct mempool_needs *needs,
+add_old_pool(struct layout *l, const struct mempool_needs *needs,
              const void *id)
 {
     const void *owner = needs->own_pool ? id : NULL;
     int node = l->in->memory_node(needs->numa_id);
     size_t left = memory_size(l, node);
-    struct ovs_pool *pool;
+    struct old_pool *pool;
 
-    for (size_t i = 0; i < l->n_ovs; i++) {
-        pool = &l->ovs_pools[i];
+    for (size_t i = 0; i < l->n_old; i++) {
+        pool = &l->old_pools[i];
         if (pool->numa_id == needs->numa_id && pool->owner == owner
-            && pool->buffer_size == needs->ovs_buffer_size) {
+            && pool->buffer_size == needs->old_buffer_size) {
             return i;
         }
         if (l->in->memory_node(pool->numa_id) == node) {
-            left -= MIN(left, ovs_mbufs_size(l, pool, false));
+            left -= MIN(left, old_mbufs_size(l, pool, false));
         }
     }
 
-    if (l->n_ovs >= l->allocated_ovs) {
-        l->ovs_pools = x2nrealloc(l->ovs_pools, &l->allocated_ovs,
-                                  sizeof *l->ovs_pools);
+    if (l->n_old >= l->allocated_old) {
+        l->old_pools = x2nrealloc(l->old_pools, &l->allocated_old,
+                                  sizeof *l->old_pools);
     }
-    pool = &l->ovs_pools[l->n_ovs];
-    *pool = (struct ovs_pool) {
+    pool = &l->old_pools[l->n_old];
+    *pool = (struct old_pool) {
         .numa_id = needs->numa_id,
-        .buffer_size = needs->ovs_buffer_size,
+        .buffer_size = needs->old_buffer_size,
         .owner = owner,
         .layout_pool = SIZE_MAX,
         .n_shares = 1,
     };
-    for (uint64_t n = needs->ovs_mbufs; n >= MEMPOOL_OVS_MIN_MBUFS; n /= 2) {
-        if (ovs_pool_size(l, needs->numa_id, needs->ovs_buffer_size, n)
+    for (uint64_t n = needs->old_mbufs; n >= MEMPOOL_OLD_MIN_MBUFS; n /= 2) {
+        if (old_pool_size(l, needs->numa_id, needs->old_buffer_size, n)
             <= left) {
             pool->n_mbufs = n;
             break;
         }
     }
-    return l->n_ovs++;
+    return l->n_old++;
 }
 
 /* Returns the index of the pool for a port with 'needs' and 'id'.  Adds it if
@@ -207,7 +213,7 @@ static size_t
 add_pool(struct layout *l, const struct mempool_needs *needs, const void *id)
 {
     struct mempool_key key = mempool_needs_key(needs, id);
-    size_t ovs_pool = add_ovs_pool(l, needs, id);
+    size_t old_pool = add_old_pool(l, needs, id);
     const struct mempool_layout_pool *pool
         = mempool_layout_find(l->pools, l->n, &key);
     size_t i = pool ? pool - l->pools : l->n;
@@ -222,12 +228,12 @@ add_pool(struct layout *l, const struct mempool_needs *needs, const void *id)
         }
         l->n++;
         l->pools[i] = (struct mempool_layout_pool) { .key = key };
-        l->drafts[i] = (struct draft) { l->in->demand, ovs_pool };
+        l->drafts[i] = (struct draft) { l->in->demand, old_pool };
     }
     if (!needs->starts_once) {
-        l->ovs_pools[ovs_pool].layout_pool = i;
+        l->old_pools[old_pool].layout_pool = i;
     } else if (!pool && !needs->own_pool) {
-        l->ovs_pools[ovs_pool].n_shares++;
+        l->old_pools[old_pool].n_shares++;
     }
     return i;
 }
@@ -261,9 +267,9 @@ with_headroom(const struct layout *l, uint64_t n)
 }
 
 /* Returns the bytes that the pools sized so far, with what those that can't
- * grow may have in addition, leave on the node of 'pool'.
- * If Open vSwitch's own formulas leave enough for one more pool, for an
- * ordinary port, keeps what that port needs here. */
+ * grow may have in addition, leave on the node of 'pool'.  If the old formulas
+ * leave enough for one more pool, for an ordinary port, keeps what that port
+ * needs here. */
 static size_t
 left_memory(const struct layout *l, const struct mempool_layout_pool *pool)
 {
@@ -271,12 +277,12 @@ left_memory(const struct layout *l, const struct mempool_layout_pool *pool)
     int node = l->in->memory_node(pool->key.numa_id);
     struct mempool_demand_input in = l->in->demand;
     size_t left = memory_size(l, node);
-    size_t ovs_left = left;
+    size_t old_left = left;
 
-    for (size_t i = 0; i < l->n_ovs; i++) {
-        if (l->in->memory_node(l->ovs_pools[i].numa_id) == node) {
-            ovs_left -= MIN(ovs_left,
-                            ovs_mbufs_size(l, &l->ovs_pools[i], false));
+    for (size_t i = 0; i < l->n_old; i++) {
+        if (l->in->memory_node(l->old_pools[i].numa_id) == node) {
+            old_left -= MIN(old_left,
+                            old_mbufs_size(l, &l->old_pools[i], false));
         }
     }
     for (size_t i = 0; i < l->n; i++) {
@@ -288,8 +294,8 @@ left_memory(const struct layout *l, const struct mempool_layout_pool *pool)
                                                   l->pools[i].spare_size));
         }
     }
-    if (ovs_left >= ovs_pool_size(l, pool->key.numa_id, buffer_size,
-                                  MEMPOOL_OVS_MIN_MBUFS)) {
+    if (old_left >= old_pool_size(l, pool->key.numa_id, buffer_size,
+                                  MEMPOOL_OLD_MIN_MBUFS)) {
         in.n_rxq = 1;
         in.rx_descs = in.rx_filled = MEMPOOL_DEFAULT_DESCS;
         left -= MIN(left, MEMPOOL_OVERHEAD
@@ -300,11 +306,11 @@ left_memory(const struct layout *l, const struct mempool_layout_pool *pool)
     return left;
 }
 
-/* Calculates what the pool with index 'i' is to have.  Open vSwitch's own
- * formulas give its ports 'ovs_size' bytes.  If 'ovs_up' is false, the ports
- * don't start with these, for lack of memory. */
+/* Calculates what the pool with index 'i' is to have.  The old formulas give
+ * its ports 'old_size' bytes.  If 'old_up' is false, the ports don't start
+ * with these, for lack of memory. */
 static void
-size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
+size_pool(struct layout *l, size_t i, size_t old_size, bool old_up)
 {
     const struct mempool_demand_input *in = &l->drafts[i].demand;
     struct mempool_layout_pool *pool = &l->pools[i];
@@ -315,8 +321,8 @@ size_pool(struct layout *l, size_t i, size_t ovs_size, bool ovs_up)
      * ports may have here what they need to start. */
     pool->limit = mempool_mbufs_in(l->in->mbufs_size, pool->key.numa_id,
                                    pool->key.buffer_size, pool->grows_in_place,
-                                   ovs_up ? ovs_size : left_memory(l, pool));
-    if (!ovs_up || pool->limit <= in->rx_filled) {
+                                   old_up ? old_size : left_memory(l, pool));
+    if (!old_up || pool->limit <= in->rx_filled) {
         pool->limit = MAX(pool->limit, to_start);
     }
 
@@ -350,11 +356,11 @@ add_port(struct layout *l, const struct mempool_layout_port *port)
     const struct mempool_needs *needs[] = { &now, &port->next };
     size_t pools[2] = { SIZE_MAX, SIZE_MAX };
 
-    /* Open vSwitch's own formulas are for the larger of both, too. */
+    /* The old formulas are for the larger of both, too. */
     if (now.own_pool && port->next.own_pool
-        && now.ovs_buffer_size == port->next.ovs_buffer_size
+        && now.old_buffer_size == port->next.old_buffer_size
         && now.numa_id == port->next.numa_id) {
-        now.ovs_mbufs = MAX(now.ovs_mbufs, port->next.ovs_mbufs);
+        now.old_mbufs = MAX(now.old_mbufs, port->next.old_mbufs);
     }
 
     for (int i = 0; i < 2; i++) {
@@ -376,8 +382,8 @@ add_port(struct layout *l, const struct mempool_layout_port *port)
                              other->n_rxq * n_devices(other));
         demand->rx_descs += MAX(needs[i]->rx_descs * n_rings(needs[i]),
                                 other->rx_descs * n_rings(other));
-        demand->rx_filled += MAX(needs[i]->rx_filled * n_rings(needs[i]),
-                                 other->rx_filled * n_rings(other));
+        demand->rx_filled += MAX(mempool_needs_filled(needs[i]),
+                                 mempool_needs_filled(other));
     }
 }
 
@@ -408,23 +414,23 @@ mempool_layout(const struct mempool_layout_input *in,
     }
 
     for (size_t i = 0; i < l.n; i++) {
-        size_t ovs_size = 0;
-        bool ovs_up = false;
+        size_t old_size = 0;
+        bool old_up = false;
 
-        for (size_t j = 0; j < l.n_ovs; j++) {
-            const struct ovs_pool *ovs = &l.ovs_pools[j];
+        for (size_t j = 0; j < l.n_old; j++) {
+            const struct old_pool *old = &l.old_pools[j];
 
-            if (ovs->layout_pool == i
-                || (l.pools[i].key.starts_once && l.drafts[i].ovs_pool == j)) {
+            if (old->layout_pool == i
+                || (l.pools[i].key.starts_once && l.drafts[i].old_pool == j)) {
                 /* What denser packing saves isn't used for more mbufs. */
-                ovs_size += (ovs_mbufs_size(&l, ovs,
+                old_size += (old_mbufs_size(&l, old,
                                             l.pools[i].grows_in_place)
-                             / ovs->n_shares);
-                ovs_up = ovs_up || ovs->n_mbufs;
+                             / old->n_shares);
+                old_up = old_up || old->n_mbufs;
             }
         }
-        if (ovs_up) {
-            size_pool(&l, i, ovs_size, true);
+        if (old_up) {
+            size_pool(&l, i, old_size, true);
         }
     }
     for (size_t i = 0; i < l.n; i++) {
@@ -433,7 +439,7 @@ mempool_layout(const struct mempool_layout_input *in,
         }
     }
     free(l.drafts);
-    free(l.ovs_pools);
+    free(l.old_pools);
     *poolsp = l.pools;
     return l.n;
 }

@@ -20,11 +20,11 @@
 /* Which ports share a mempool, and how many mbufs each mempool is to have.
  *
  * A pool is to have its ports' demand (see dpdk-mempool-demand.h), but never
- * more bytes than Open vSwitch's own formulas take for the same ports, with
- * the same memory.  Those are calculated here, too: a pool of MAX_NB_MBUF
- * mbufs for each 1 kB step of buffer sizes, or with per-port-memory, one of a
- * port's descriptors plus MIN_NB_MBUF; halved until it fits into the memory
- * that earlier pools left.
+ * more bytes than the old formulas take for the same ports, with the same
+ * memory.  These are those of Open vSwitch up to 4.0, and are calculated here,
+ * too: a pool of MAX_NB_MBUF mbufs for each 1 kB step of buffer sizes, or with
+ * per-port-memory, one of a port's descriptors plus MIN_NB_MBUF; halved until
+ * it fits into the memory that earlier pools left.
  *
  * Counts are of mbufs, sizes are bytes.  Nothing here depends on DPDK, keeps
  * state or takes locks. */
@@ -47,9 +47,9 @@ enum { MEMPOOL_DEFAULT_DESCS = 2048, MEMPOOL_MAX_DESCS = 32768 };
  * each node, unless a port needs them to start. */
 #define MEMPOOL_KEPT_MEMORY (8 << 20)
 
-/* What Open vSwitch's own formulas start with and end at, in mbufs. */
-#define MEMPOOL_OVS_MAX_MBUFS (4096 * 64)
-#define MEMPOOL_OVS_MIN_MBUFS (4096 * 4)
+/* What the old formulas start with and end at, in mbufs. */
+#define MEMPOOL_OLD_MAX_MBUFS (4096 * 64)
+#define MEMPOOL_OLD_MIN_MBUFS (4096 * 4)
 
 /* What a port needs, and what it can hold. */
 struct mempool_needs {
@@ -80,12 +80,13 @@ struct mempool_needs {
     bool starts_once;           /* It can't be started again, so it keeps its
                                  * first pool, which it doesn't share. */
 
-    /* What Open vSwitch's own formulas give it. */
-    int ovs_buffer_size;        /* Without headroom. */
-    uint64_t ovs_mbufs;         /* Before they are halved. */
+    /* What the old formulas give it. */
+    int old_buffer_size;        /* Without headroom. */
+    uint64_t old_mbufs;         /* Before they are halved. */
 };
 
 void mempool_needs_set_buffers(struct mempool_needs *, int mtu, bool own_pool);
+uint64_t mempool_needs_filled(const struct mempool_needs *);
 
 /* A port has what is 'now', and may get what is 'next'. */
 struct mempool_layout_port {
@@ -101,8 +102,8 @@ typedef size_t dpdk_mbufs_size_func(int numa_id, int buffer_size,
 
 struct mempool_layout_input {
     const struct mempool_layout_port *ports; /* In the order in which they were
-                                              * added, which matters for Open
-                                              * vSwitch's own formulas. */
+                                              * added, which matters for the
+                                              * old formulas. */
     size_t n_ports;
     bool all_guests;            /* Assume that all guests are there. */
     bool can_grow;              /* Pools that grow in place are possible. */
@@ -139,8 +140,8 @@ struct mempool_layout_pool {
     bool grows_in_place;        /* All ports of the switch allow that: any of
                                  * them may send the pool's mbufs. */
     struct mempool_demand demand;
-    uint64_t limit;             /* Mbufs that take what Open vSwitch's own
-                                 * formulas give its ports. */
+    uint64_t limit;             /* Mbufs that take what the old formulas give
+                                 * its ports. */
     uint64_t minimum;           /* With fewer, its ports can't start. */
     uint64_t base;              /* Without the operator's headroom.  One that
                                  * can't grow is replaced if it has fewer: also

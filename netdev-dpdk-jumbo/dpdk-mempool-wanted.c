@@ -69,7 +69,7 @@ layout_port(const struct mempool_port *port, const struct mempool_plan *plan)
                              * plan->n_threads);
 
         if (p.next.own_pool) {
-            p.next.ovs_mbufs += tx_descs - p.next.tx_descs;
+            p.next.old_mbufs += tx_descs - p.next.tx_descs;
         }
         p.next.tx_descs = tx_descs;
     }
@@ -205,8 +205,8 @@ mempool_can_grow(const struct mempool *pool,
 /* Returns the mbufs that 'pool', which may be NULL, must get for what is
  * 'wanted': in addition to its own if it can grow, otherwise all those of the
  * pool that replaces it.  One that grows in place is replaced, whatever it
- * has, if that isn't wanted any more: a driver that keeps a record of its
- * memory may have one of only a part, or none. */
+ * has, if that isn't wanted any more, as soon as there is memory: a driver
+ * that keeps a record of its memory may have one of only a part, or none. */
 uint64_t
 mempool_missing(const struct mempool *pool,
                 const struct mempool_layout_pool *wanted)

@@ -37,8 +37,8 @@
 VLOG_DEFINE_THIS_MODULE(dpdk_mempool);
 
 /* The size of a pool's ring never changes: 8 bytes for each mbuf that the pool
- * can ever have, rounded up to a power of 2, like that of Open vSwitch's own.
- * If a pool grows in place, its ring has room for all mbufs that its limit
+ * can ever have, rounded up to a power of 2, as in any DPDK mempool.  If a
+ * pool grows in place, its ring has room for all mbufs that its limit
  * allows, for 4 times its first target, since there may be more memory later,
  * and if ports share it, at least for MIN_SHARED_RING. */
 #define MIN_SHARED_RING (1u << 18)
@@ -214,10 +214,11 @@ pool_complete(const struct mempool_layout_pool *wanted, uint64_t n,
     if (mempool_can_grow(old, wanted)) {
         dpdk_memory_add(old->mp, n, at_least - MIN(has, at_least));
     } else {
-        /* Replacing a pool isn't worth it for few mbufs. */
-        uint64_t least = has < at_least ? at_least
-                         : has ? MIN(wanted->base, has + has / 2)
-                         : at_least;
+        /* Replacing a pool isn't worth it for few mbufs, unless its own are
+         * the wrong ones. */
+        uint64_t least = !has || has < at_least
+                         || old->grows_in_place > wanted->grows_in_place
+                         ? at_least : MIN(wanted->base, has + has / 2);
 
         pool = n >= least ? pool_create(wanted, n, least) : NULL;
         if (!pool) {
@@ -247,7 +248,9 @@ tell_size(const struct mempool_layout_pool *wanted,
     OVS_REQUIRES(mempool_mutex)
 {
     struct mempool *pool = mempool_find(wanted);
-    uint64_t n_missing = pool ? mempool_missing(pool, wanted) : 0;
+    bool enough = mempool_mbufs(pool) >= (mempool_can_grow(pool, wanted)
+                                          ? wanted->target : wanted->base);
+    uint64_t n_missing = enough ? 0 : mempool_missing(pool, wanted);
     struct mempool_port *port;
 
     if (!pool
@@ -265,7 +268,7 @@ tell_size(const struct mempool_layout_pool *wanted,
                   pool->mp->name, mempool_mbufs(pool), wanted->target,
                   now && !mempool_missing(pool, now)
                   && dpdk_memory_free_bytes(node) >= size + MEMPOOL_KEPT_MEMORY
-                  ? "the most that Open vSwitch's own formulas allow with the"
+                  ? "the most that Open vSwitch's old formulas allow with the"
                   : "for lack of",
                   node, size / 1e6);
     } else if (!n_missing && pool->n_missing) {
@@ -630,6 +633,7 @@ prepare_pool(struct mempool_port *port, bool stops,
         = mempool_wanted_create(WANTED_ALL_GUESTS, NULL);
     struct mempool_wanted layout = mempool_wanted_create(WANTED_NOW, NULL);
     const struct mempool_layout_pool *wanted;
+    bool may_share;
     int error = 0;
 
     wanted = mempool_wanted_find(&layout, &port->next, port);
@@ -646,15 +650,17 @@ prepare_pool(struct mempool_port *port, bool stops,
             VLOG_INFO("Port %s: Reusing mempool \"%s\"",
                       netdev_get_name(port->netdev), found->mp->name);
         }
-        error = grow_one(wanted, &all_guests, errorp);
-        found = mempool_find(wanted);
-        if (error && found
-            && port->next.rx_filled <= (found == port->pool
-                                        ? port->now.rx_filled : 0)) {
-            /* It shares what there is, and holds no more than before. */
-            free(*errorp);
+        /* If it holds no more than before, it may share what there is. */
+        may_share = found
+                    && (found == port->pool
+                        ? mempool_needs_filled(&port->next)
+                          <= mempool_needs_filled(&port->now)
+                        : !port->pool && !mempool_needs_filled(&port->next));
+        error = grow_one(wanted, &all_guests, may_share ? NULL : errorp);
+        if (may_share) {
             error = 0;
         }
+        found = mempool_find(wanted);
         port->next_pool = error ? NULL : found;
     } else {
         port->next_pool = NULL;
@@ -716,6 +722,7 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
 {
     struct mempool *prepared;
     bool was_known = port->known;
+    bool waited = port->waits;
     int error;
 
     ovs_mutex_lock(&mempool_mutex);
@@ -765,7 +772,7 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
             port->next = port->now;
         }
     } else {
-        if (!port->failed && needs->mtu != port->now.mtu) {
+        if (waited || (!port->failed && needs->mtu != port->now.mtu)) {
             /* What it wants last isn't refused for lack of memory. */
             port->lacks = 0;
         }
@@ -778,13 +785,17 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
     return error;
 }
 
-/* Ends the attempts of 'port', of which the last one counts. */
-static void
-end_attempts(struct mempool_port *port)
-    OVS_REQUIRES(mempool_mutex)
+/* To be called when the device of 'port' could be set up with nothing, also
+ * not with what it prepared for last.  It has that, but the device's queues
+ * may still have the pools of earlier attempts. */
+void
+mempool_port_lose(struct mempool_port *port)
 {
-    memset(port->tried_pools, 0, sizeof port->tried_pools);
+    ovs_mutex_lock(&mempool_mutex);
+    port->now = port->next;
+    port->pool = port->next_pool;
     port->failed = false;
+    ovs_mutex_unlock(&mempool_mutex);
 }
 
 /* To be called when 'port' has got what it prepared for last.  Its previous
@@ -792,10 +803,9 @@ end_attempts(struct mempool_port *port)
 void
 mempool_port_commit(struct mempool_port *port)
 {
+    mempool_port_lose(port);
     ovs_mutex_lock(&mempool_mutex);
-    port->now = port->next;
-    port->pool = port->next_pool;
-    end_attempts(port);
+    memset(port->tried_pools, 0, sizeof port->tried_pools);
     ovs_mutex_unlock(&mempool_mutex);
 }
 
@@ -808,7 +818,8 @@ mempool_port_keep(struct mempool_port *port)
         port->next = port->now;
         port->next_pool = port->pool;
     }
-    end_attempts(port);
+    memset(port->tried_pools, 0, sizeof port->tried_pools);
+    port->failed = false;
     ovs_mutex_unlock(&mempool_mutex);
 }
 
@@ -847,6 +858,16 @@ mempool_port_must_move(const struct mempool_port *port)
     must = port->pool && port->pool->replaced;
     ovs_mutex_unlock(&mempool_mutex);
     return must;
+}
+
+/* To be called when 'port' is asked for another MTU: it doesn't wait any more
+ * for the memory that an earlier one lacked. */
+void
+mempool_port_withdraw(struct mempool_port *port)
+{
+    ovs_mutex_lock(&mempool_mutex);
+    port->lacks = 0;
+    ovs_mutex_unlock(&mempool_mutex);
 }
 
 /* Returns true, once, if there is memory now for what 'port' was refused last

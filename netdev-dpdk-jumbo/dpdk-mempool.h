@@ -96,9 +96,11 @@ int mempool_port_prepare(struct mempool_port *, struct netdev *,
                          const struct mempool_needs *, bool stops,
                          struct rte_mempool **mpp, char **errorp);
 void mempool_port_commit(struct mempool_port *);
+void mempool_port_lose(struct mempool_port *);
 void mempool_port_keep(struct mempool_port *);
 void mempool_port_switch(struct mempool_port *);
 bool mempool_port_must_move(const struct mempool_port *);
+void mempool_port_withdraw(struct mempool_port *);
 bool mempool_port_may_retry(struct mempool_port *);
 void mempool_port_destroy(struct mempool_port *);
 

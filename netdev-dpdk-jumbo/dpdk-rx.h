@@ -30,9 +30,9 @@
 #include "packets.h"
 
 /* Returns the length of the longest packet that a port may receive whose MTU
- * is 'mtu', for which that is 'max_len', when 'request' was the last one.  A
- * user may have asked for 'mtu', then or before.  Otherwise it is the default,
- * and any length will do: UINT32_MAX. */
+ * is 'mtu': that is 'max_len' if the user, who wants an MTU with 'request',
+ * got it or, if that was refused, still has an earlier one.  Otherwise 'mtu'
+ * is the default, and any length will do: UINT32_MAX. */
 static inline uint32_t
 dpdk_rx_max_len(const struct netdev_mtu_request *request, int mtu,
                 uint32_t max_len)

@@ -17,8 +17,9 @@
 #ifndef NETDEV_DPDK_COMPAT_H
 #define NETDEV_DPDK_COMPAT_H 1
 
-/* What Open vSwitch before 4.0, or DPDK before 24.07, lacks, or does in another
- * way.  4.0 with a newer DPDK does without this file, as do the mails for it.
+/* What Open vSwitch before 4.0, or DPDK before 24.07, lacks, or does in
+ * another way.  4.0 with a newer DPDK does without this file, as do the mails
+ * for it.
  *
  * To be included after the headers whose names its macros take.  These names
  * are enums there, which a macro of the same name can refer to. */

@@ -49,7 +49,7 @@ memory_node(int numa_id)
     return numa_id;
 }
 
-/* A switch, and its ports as Open vSwitch's own formulas see them. */
+/* A switch, and its ports as the old formulas see them. */
 struct config {
     struct mempool_layout_port ports[MAX_PORTS];
     int mtus[MAX_PORTS];
@@ -58,12 +58,12 @@ struct config {
     size_t memory_sizes[N_NODES];
 };
 
-/* Returns the bytes that Open vSwitch's own formulas take for the mbufs of
+/* Returns the bytes that the old formulas take for the mbufs of
  * 'c', and stores in 'has' how many the pool of each port has, 0 if it gets
  * none.  Written independently, from netdev-dpdk.c: dpdk_mp_get(),
  * dpdk_calculate_mbufs(), dpdk_mp_create(). */
 static size_t
-ovs_size(const struct config *c, uint64_t has[])
+old_size(const struct config *c, uint64_t has[])
 {
     struct {
         int frame_size;
@@ -208,7 +208,10 @@ rx_filled(const struct config *c, const struct mempool_layout_pool *pools,
         const struct mempool_needs *needs = &c->ports[i].next;
 
         if (!needs->away && pool_of(c, i, pools, n) == pool) {
-            filled += needs->rx_filled * MAX(needs->n_devices, 1);
+            uint64_t rings = needs->mtu > needs->rings_above
+                             ? MAX(needs->n_rings, 1) : 1;
+
+            filled += needs->rx_filled * rings * MAX(needs->n_devices, 1);
         }
     }
     return filled;
@@ -216,7 +219,7 @@ rx_filled(const struct config *c, const struct mempool_layout_pool *pools,
 
 /* However a switch is configured, and however much memory it has:
  *
- *   - Pools take no more than Open vSwitch's own formulas, except where those
+ *   - Pools take no more than by the old formulas, except where those
  *     don't fill the receive rings.
  *
  *   - Each port that has a pool by these formulas has one here, with at least
@@ -245,7 +248,7 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
         has_hugepages = random_range(2);
         random_config(c, memory);
-        theirs = ovs_size(c, has);
+        theirs = old_size(c, has);
         n = mempool_layout(&c->in, &pools);
         for (size_t j = 0; j < c->in.n_ports; j++) {
             starved = starved || (!has[j] && !c->ports[j].next.away);
@@ -268,7 +271,7 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
                                pool->grows_in_place, pool->spare_size);
             sizes[pool->key.numa_id] += size;
 
-            /* Open vSwitch's own formulas don't fill the rings, or there is
+            /* The old formulas don't fill the rings, or there is
              * too little memory for them. */
             starved = starved || pool->limit == pool->minimum;
         }
@@ -338,7 +341,7 @@ print_layout(const char *title, int n_ports, int mtu, bool per_port,
     }
     printf("%s: demand %"PRIu64", limit %"PRIu64", %.0f MB of %.0f MB\n",
            title, pools[0].demand.total, pools[0].limit, ours / 1e6,
-           ovs_size(c, has) / 1e6);
+           old_size(c, has) / 1e6);
     free(pools);
     free(c);
 }

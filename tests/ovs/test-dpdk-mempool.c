@@ -188,8 +188,8 @@ needs_of(int buffer_size, uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs)
         .rx_filled = rx_descs,
         .tx_descs = tx_descs,
         .grows_in_place = true,
-        .ovs_buffer_size = buffer_size,
-        .ovs_mbufs = MEMPOOL_OVS_MIN_MBUFS,
+        .old_buffer_size = buffer_size,
+        .old_mbufs = MEMPOOL_OLD_MIN_MBUFS,
     };
 }
 
@@ -704,7 +704,7 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct rte_mempool *mp;
     struct rte_mbuf **all;
 
-    needs.ovs_mbufs = MEMPOOL_OVS_MAX_MBUFS;
+    needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
     start_dpdk(256);
     tsan_ring(prepare(&ports[0], needs_of(64, 0, 0, 0)));
     mp = prepare_and_commit(&ports[0], needs);
@@ -947,8 +947,7 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
 /* "limit". */
 
-/* A pool grows in place, port by port, to all that Open vSwitch's own formulas
- * allow. */
+/* A pool grows in place, port by port, to all that the old formulas allow. */
 static void
 test_limit(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -957,7 +956,7 @@ test_limit(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct rte_mempool *mp = NULL;
 
     start_dpdk(400);
-    needs.ovs_mbufs = MEMPOOL_OVS_MAX_MBUFS;
+    needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
     for (int i = 0; i < ARRAY_SIZE(ports); i++) {
         struct rte_mempool *old = mp;
 
@@ -965,10 +964,10 @@ test_limit(struct ovs_cmdl_context *ctx OVS_UNUSED)
         ovs_assert(!i || mp == old);
         ovs_assert(!restart_requested());
         ovs_assert(i == ARRAY_SIZE(ports) - 1
-                   ? mp->populated_size == MEMPOOL_OVS_MAX_MBUFS
-                   : mp->populated_size < MEMPOOL_OVS_MAX_MBUFS);
+                   ? mp->populated_size == MEMPOOL_OLD_MAX_MBUFS
+                   : mp->populated_size < MEMPOOL_OLD_MAX_MBUFS);
     }
-    ovs_assert(in_ring(mp) == MEMPOOL_OVS_MAX_MBUFS);
+    ovs_assert(in_ring(mp) == MEMPOOL_OLD_MAX_MBUFS);
 }
 
 /* "short". */
@@ -1071,8 +1070,12 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     fewer.away = false;
     in = demand_input(1, 256, 0, n_threads);
     ovs_assert(mp->populated_size < MIN(mempool_demand_to_start(&in),
-                                        MEMPOOL_OVS_MIN_MBUFS));
+                                        MEMPOOL_OLD_MIN_MBUFS));
     ovs_assert(prepare_and_commit(&d, fewer) == mp);
+
+    /* But it doesn't leave a better one for that. */
+    ovs_assert(prepare(&b, fewer) == large_mp);
+    mempool_port_keep(&b);
     destroy(&d);
 
     /* When others are gone, it gets what it needs, and is asked to take it. */
@@ -1205,7 +1208,7 @@ test_shrink(struct ovs_cmdl_context *ctx)
     mempools_run();
     ovs_assert(n_pools() == 1 && !missing_of(&b));
     ovs_assert(prepare_and_commit(&v, most)->populated_size
-               == MEMPOOL_OVS_MIN_MBUFS);
+               == MEMPOOL_OLD_MIN_MBUFS);
 }
 
 /* "lowest". */
@@ -1341,7 +1344,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct memory memory;
     struct memory start;
 
-    needs.ovs_mbufs = more.ovs_mbufs = MEMPOOL_OVS_MAX_MBUFS;
+    needs.old_mbufs = more.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
     start_dpdk(800);
     start = memory_now();
 
@@ -1427,10 +1430,10 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&c, needs) == new);
     ovs_assert(n_pools() == 1);
 
-    /* Up to what Open vSwitch itself would take, which is that many mbufs. */
+    /* Up to what the old formulas would take, which is that many mbufs. */
     set_tx_descs(&sender, 220000);
     new = prepare_and_commit(&a, needs);
-    ovs_assert(new->populated_size == MEMPOOL_OVS_MAX_MBUFS);
+    ovs_assert(new->populated_size == MEMPOOL_OLD_MAX_MBUFS);
     set_tx_descs(&sender, 500000);
     ovs_assert(prepare_and_commit(&a, needs) == new);
     ovs_assert(prepare_and_commit(&b, more) == new);
@@ -1443,7 +1446,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     destroy(&b);
     destroy(&c);
     new = prepare_and_commit(&a, needs);
-    ovs_assert(new->populated_size == MEMPOOL_OVS_MAX_MBUFS * 3 / 2);
+    ovs_assert(new->populated_size == MEMPOOL_OLD_MAX_MBUFS * 3 / 2);
     mempool_set_headroom("0");
     set_tx_descs(&sender, 0);
     destroy(&a);
@@ -1466,7 +1469,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* A guest's port is asked, too, unless it switches. */
     needs = needs_of(128, 0, 0, 0);
-    needs.ovs_mbufs = MEMPOOL_OVS_MAX_MBUFS;
+    needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
     needs.grows_in_place = false;
     memset(&a, 0, sizeof a);
     prepare_and_commit(&a, needs);
@@ -1551,6 +1554,7 @@ static void
 test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     const struct mempool_needs needs = needs_of(4096, 1, 512, 512);
+    struct mempool_needs own_needs = needs;
     struct mempool_port a = { .netdev = NULL };
     struct mempool_port b = { .netdev = NULL };
     struct mempool_port c = { .netdev = NULL };
@@ -1559,7 +1563,7 @@ test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     start_dpdk(256);
 
-    /* Where Open vSwitch itself would have no memory for 'b', but some for
+    /* Where the old formulas would have no memory for 'b', but some for
      * 'c'. */
     mp = prepare_and_commit(&a, needs);
     ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 4);
@@ -1593,6 +1597,24 @@ test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
     }
     mp = prepare_and_commit(&a, needs);
     ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 3 / 2);
+
+    /* One that waits counts until it is asked for something else. */
+    own_needs.own_pool = true;
+    filler = rte_malloc(NULL, 100 << 20, 0);
+    prepare_in_vain(&a, needs_of(16384, 1, 11000, 1024));
+    mempool_port_keep(&a);
+    rte_free(filler);
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < 20; j++) {
+            mempools_run();
+        }
+        memset(&c, 0, sizeof c);
+        mp = prepare_and_commit(&c, own_needs);
+        ovs_assert(mp->populated_size
+                   == demand_of(1, 512, 1024, 1) * (i ? 8 : 3) / 2);
+        destroy(&c);
+        mempool_port_withdraw(&a);
+    }
     destroy(&a);
     mempools_run();
     memset(&a, 0, sizeof a);
@@ -1615,7 +1637,7 @@ add_ports(const char *ops_name)
     for (int i = 0; i < ARRAY_SIZE(ports); i++) {
         struct mempool_needs needs = needs_of(128, 1, 128, 128);
 
-        needs.ovs_mbufs = MEMPOOL_OVS_MAX_MBUFS;
+        needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
         mp = prepare_and_commit(&ports[i], needs);
         ovs_assert(has_ops(mp, ops_name));
         n_restarts += restart_requested();
