@@ -785,17 +785,14 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
     return error;
 }
 
-/* To be called when the device of 'port' could be set up with nothing, also
- * not with what it prepared for last.  It has that, but the device's queues
- * may still have the pools of earlier attempts. */
-void
-mempool_port_lose(struct mempool_port *port)
+/* Makes what 'port' prepared for last what it has. */
+static void
+take_next(struct mempool_port *port)
+    OVS_REQUIRES(mempool_mutex)
 {
-    ovs_mutex_lock(&mempool_mutex);
     port->now = port->next;
     port->pool = port->next_pool;
     port->failed = false;
-    ovs_mutex_unlock(&mempool_mutex);
 }
 
 /* To be called when 'port' has got what it prepared for last.  Its previous
@@ -803,9 +800,19 @@ mempool_port_lose(struct mempool_port *port)
 void
 mempool_port_commit(struct mempool_port *port)
 {
-    mempool_port_lose(port);
     ovs_mutex_lock(&mempool_mutex);
+    take_next(port);
     memset(port->tried_pools, 0, sizeof port->tried_pools);
+    ovs_mutex_unlock(&mempool_mutex);
+}
+
+/* Like mempool_port_commit(), when the device of 'port' could not be set up,
+ * so that its queues may still have the pools of earlier attempts. */
+void
+mempool_port_lose(struct mempool_port *port)
+{
+    ovs_mutex_lock(&mempool_mutex);
+    take_next(port);
     ovs_mutex_unlock(&mempool_mutex);
 }
 

@@ -901,6 +901,9 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare(&ports[3], own_needs) == c);
     mempools_run();
     ovs_assert(n_pools() == n + 2);
+    mempool_port_lose(&ports[3]);
+    mempools_run();
+    ovs_assert(n_pools() == n + 2);
     mempool_port_commit(&ports[3]);
     mempools_run();
     ovs_assert(n_pools() == n);
