@@ -1552,17 +1552,27 @@ test_size(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
 /* "spare". */
 
+/* 'port' is refused 'needs', for which there is memory afterwards. */
+static void
+refuse(struct mempool_port *port, struct mempool_needs needs)
+{
+    void *filler = rte_malloc(NULL, 100 << 20, 0);
+
+    prepare_in_vain(port, needs);
+    rte_free(filler);
+}
+
 /* What a pool that can't grow gets in addition leaves what others need. */
 static void
 test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     const struct mempool_needs needs = needs_of(4096, 1, 512, 512);
+    const struct mempool_needs too_much = needs_of(16384, 1, 11000, 1024);
     struct mempool_needs own_needs = needs;
     struct mempool_port a = { .netdev = NULL };
     struct mempool_port b = { .netdev = NULL };
     struct mempool_port c = { .netdev = NULL };
     struct rte_mempool *mp;
-    void *filler;
 
     start_dpdk(256);
 
@@ -1580,21 +1590,17 @@ test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
     /* For a port that was refused. */
     memset(&a, 0, sizeof a);
     memset(&b, 0, sizeof b);
-    filler = rte_malloc(NULL, 100 << 20, 0);
-    prepare_in_vain(&b, needs_of(16384, 1, 11000, 1024));
-    rte_free(filler);
+    refuse(&b, too_much);
     mp = prepare_and_commit(&a, needs);
     ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 3 / 2);
-    prepare_and_commit(&b, needs_of(16384, 1, 11000, 1024));
+    prepare_and_commit(&b, too_much);
     destroy(&a);
     destroy(&b);
 
     /* That isn't for ever, if the port isn't there any more. */
     memset(&a, 0, sizeof a);
     memset(&b, 0, sizeof b);
-    filler = rte_malloc(NULL, 100 << 20, 0);
-    prepare_in_vain(&b, needs_of(16384, 1, 11000, 1024));
-    rte_free(filler);
+    refuse(&b, too_much);
     for (int i = 0; i < 12; i++) {
         mempools_run();
     }
@@ -1603,10 +1609,8 @@ test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* One that waits counts until it is asked for something else. */
     own_needs.own_pool = true;
-    filler = rte_malloc(NULL, 100 << 20, 0);
-    prepare_in_vain(&a, needs_of(16384, 1, 11000, 1024));
+    refuse(&a, too_much);
     mempool_port_keep(&a);
-    rte_free(filler);
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < 20; j++) {
             mempools_run();
