@@ -408,8 +408,8 @@ host_describe(struct host *host, const char *const words[], size_t n)
     char *error;
 
     if (host->n_threads) {
-        return xasprintf("%s: ports begin with \"type=\", and what is not "
-                         "about ports comes before the first of them",
+        return xasprintf("%s: settings of the host must precede the first "
+                         "line with \"type=\"",
                          words[0]);
     }
     error = mempool_words_parse(words, n, host_keys, HOST_N_KEYS,

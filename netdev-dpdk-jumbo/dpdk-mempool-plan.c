@@ -42,8 +42,8 @@ plan_change(const struct mempool_word_value values[],
     } else if (values[MEMPOOL_WORD_ADD].text || values[MEMPOOL_WORD_TYPE].text
                || values[MEMPOOL_WORD_DRIVER].text
                || values[MEMPOOL_WORD_DEVARGS].text) {
-        return xasprintf("\"port\" changes a port, \"add\", \"type\", "
-                         "\"driver\" and \"devargs\" are about new ones");
+        return xasprintf("\"port\" cannot be combined with \"add\", "
+                         "\"type\", \"driver\" or \"devargs\"");
     } else if (!mempool_port_get_needs(plan->port, &plan->needs)) {
         return xasprintf("there is no DPDK port \"%s\"", plan->port);
     }

@@ -92,7 +92,7 @@ put_fits(struct ds *s, size_t missing, size_t free_, bool limited)
                   mb(free_),
                   fits(missing, free_, limited) ? "fits" : "does not fit",
                   missing <= free_ && limited
-                  ? ", as mempools may not take all of that" : "");
+                  ? " within the limit of mempools" : "");
 }
 
 /* Appends a table of the pools in 'info'; for a 'plan', with what they get. */

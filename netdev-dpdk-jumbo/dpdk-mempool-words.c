@@ -81,7 +81,7 @@ unknown_key(const char *word, const struct mempool_word_key keys[],
 {
     struct ds s = DS_EMPTY_INITIALIZER;
 
-    ds_put_format(&s, "%s: the keys are", word);
+    ds_put_format(&s, "%s: unknown key, expected one of", word);
     for (size_t i = 0; i < n_keys; i++) {
         ds_put_format(&s, " %s,", keys[i].name);
     }
@@ -131,8 +131,8 @@ check_value(const struct mempool_word_key *key,
                              key->max);
         }
         if (key->type == MEMPOOL_VALUE_DESCS && !is_pow2(value->number)) {
-            return xasprintf("%s: not a power of 2, without which Open "
-                             "vSwitch takes %d", word, MEMPOOL_DEFAULT_DESCS);
+            return xasprintf("%s: not a power of 2, so Open vSwitch would "
+                             "use %d", word, MEMPOOL_DEFAULT_DESCS);
         }
         break;
     }
@@ -167,7 +167,7 @@ mempool_words_parse(const char *const words[], size_t n,
             return unknown_key(words[i], keys, n_keys);
         }
         if (values[k].text) {
-            return xasprintf("%s: %s is there already: %s", words[i],
+            return xasprintf("%s: duplicate key %s, already %s", words[i],
                              keys[k].name, values[k].text);
         }
         values[k].text = xstrdup(text + 1);

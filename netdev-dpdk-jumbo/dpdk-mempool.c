@@ -133,8 +133,8 @@ mempool_check_lowest(struct mempool *pool)
     if (pool->lowest < MEMPOOL_BURST * mempool_settings.n_threads
         && !pool->is_low) {
         pool->is_low = true;
-        VLOG_WARN("Mempool \"%s\" had only %"PRIu32" of its %"PRIu64" mbufs "
-                  "free; without any, packets are dropped",
+        VLOG_WARN("Mempool \"%s\" is running low: only %"PRIu32" of its "
+                  "%"PRIu64" mbufs were free",
                   pool->mp->name, pool->lowest, mempool_mbufs(pool));
     }
 }
@@ -263,8 +263,8 @@ tell_size(const struct mempool_layout_pool *wanted,
         size_t size = mempool_layout_pool_size(wanted, n_missing);
 
         VLOG_WARN("Mempool \"%s\" has %"PRIu64" of the %"PRIu64" mbufs that "
-                  "it should have, %s memory on NUMA node %d; it gets the "
-                  "others, %.1f MB, when there is more",
+                  "it should have, %s memory on NUMA node %d; the others, "
+                  "%.1f MB, follow when memory becomes available",
                   pool->mp->name, mempool_mbufs(pool), wanted->target,
                   now && !mempool_missing(pool, now)
                   && dpdk_memory_free_bytes(node) >= size + MEMPOOL_KEPT_MEMORY
@@ -532,8 +532,8 @@ shrink_one(const struct mempool_layout_pool *wanted,
         pool->replaced = false;
         pool->tried = dpdk_memory_free_bytes(node);
     } else {
-        VLOG_INFO("Mempool \"%s\" with %"PRIu64" mbufs was too large, and is "
-                  "replaced, since memory is short on NUMA node %d",
+        VLOG_INFO("Mempool \"%s\" with %"PRIu64" mbufs is larger than needed; "
+                  "replacing it, since NUMA node %d is short of memory",
                   pool->mp->name, mempool_mbufs(pool), node);
     }
 }
@@ -721,11 +721,12 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
                      struct rte_mempool **mpp, char **errorp)
 {
     struct mempool *prepared;
-    bool was_known = port->known;
-    bool waited = port->waits;
+    bool was_known, waited;
     int error;
 
     ovs_mutex_lock(&mempool_mutex);
+    was_known = port->known;
+    waited = port->waits;
     if (!was_known) {
         port->netdev = netdev;
         port->known = true;
@@ -748,8 +749,8 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
         free(*errorp);
         error = prepare_pool(port, stops, prepared, errorp);
         if (!error) {
-            VLOG_INFO("Port %s: keeping buffers of %d bytes, since there is "
-                      "no memory for others", netdev_get_name(netdev),
+            VLOG_INFO("Port %s: keeping buffers of %d bytes, for lack of "
+                      "memory for smaller ones", netdev_get_name(netdev),
                       port->next.buffer_size);
         }
     } else if (!error && needs->away

@@ -59,10 +59,9 @@ dpdk_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
         }
         if (mbuf->nb_segs > 1
             || (mbuf->pkt_len > max_len && !dp_packet_get_tso_segsz(packet))) {
-            VLOG_WARN_RL(&rl, "%s: dropped a packet of %"PRIu32" bytes, in "
-                         "%"PRIu16" buffers, which exceeds the MTU or a "
-                         "buffer",
-                         name, mbuf->pkt_len, mbuf->nb_segs);
+            VLOG_WARN_RL(&rl, "%s: dropped a packet of %"PRIu32" bytes in "
+                         "%"PRIu16" mbufs: it exceeds the MTU or the size of "
+                         "a buffer", name, mbuf->pkt_len, mbuf->nb_segs);
             dp_packet_delete(packet);
         } else {
             dp_packet_batch_add(batch, packet);

@@ -228,8 +228,8 @@ netdev_mtu_explain(const struct netdev_mtu_request *request, int in_effect,
     struct ds s = DS_EMPTY_INITIALIZER;
 
     if (outcome->is_down) {
-        return xasprintf("%s; the interface is down until there is memory",
-                         outcome->reason);
+        return xasprintf("%s; the interface is down until memory becomes "
+                         "available", outcome->reason);
     }
     if (!request->mtu || in_effect == request->mtu
         || (in_effect && request->source == NETDEV_MTU_DEFAULT)
@@ -257,7 +257,7 @@ netdev_mtu_explain(const struct netdev_mtu_request *request, int in_effect,
                           ovs_strerror(outcome->error));
         }
     } else {
-        ds_put_cstr(&s, "the device uses another");
+        ds_put_cstr(&s, "the device uses a different one");
     }
 
     if (!in_effect) {
@@ -269,8 +269,8 @@ netdev_mtu_explain(const struct netdev_mtu_request *request, int in_effect,
                       in_effect);
     } else if (limits->max && new_mtu != in_effect
                && netdev_mtu_within(limits, new_mtu)) {
-        ds_put_format(&s, "; MTU %d is in effect until the next restart",
-                      in_effect);
+        ds_put_format(&s, "; MTU %d is in effect until ovs-vswitchd "
+                      "restarts", in_effect);
         if (!refused || new_mtu != request->mtu) {
             ds_put_format(&s, ", then %"PRId64, new_mtu);
         }

@@ -8,6 +8,7 @@
 # One file a line: each line comes with the patch that first uses its file.
 
 TESTSUITE_AT += tests/jumbo-macros.at
+TESTSUITE_AT += tests/jumbo-check-macros.at
 TESTSUITE_AT += tests/bond-members.at
 TESTSUITE_AT += tests/netdev-mtu.at
 TESTSUITE_AT += tests/dpdk-mempool-demand.at
@@ -25,6 +26,7 @@ TESTSUITE_AT += tests/bfd-mtu.at
 TESTSUITE_AT += tests/bond-turn.at
 
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-check-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-segments.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-vlan.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-away.at

@@ -121,9 +121,9 @@ rte_memzone_reserve_aligned(const char *name, size_t len, int numa_id,
 static char netdev_name[] = "port";
 static struct netdev netdev = { .name = netdev_name };
 
-/* Returns true if a port was asked to restart since the last call. */
+/* Returns true if a port was asked to reconfigure since the last call. */
 static bool
-restart_requested(void)
+reconf_requested(void)
 {
     uint64_t last = netdev.last_reconfigure_seq;
 
@@ -137,7 +137,7 @@ start_dpdk(int mb)
 {
     test_start_dpdk(mb);
     netdev.reconfigure_seq = seq_create();
-    restart_requested();
+    reconf_requested();
 }
 
 /* DPDK's memory. */
@@ -965,7 +965,7 @@ test_limit(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
         mp = prepare_and_commit(&ports[i], needs);
         ovs_assert(!i || mp == old);
-        ovs_assert(!restart_requested());
+        ovs_assert(!reconf_requested());
         ovs_assert(i == ARRAY_SIZE(ports) - 1
                    ? mp->populated_size == MEMPOOL_OLD_MAX_MBUFS
                    : mp->populated_size < MEMPOOL_OLD_MAX_MBUFS);
@@ -1059,13 +1059,13 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* If it connects and there is no memory, it waits. */
     away.away = false;
-    restart_requested();
+    reconf_requested();
     ovs_assert(mempool_port_prepare(&c, &netdev, &away, true, &none, &error)
                == ENOMEM);
     free(error);
     ovs_assert(c.waits);
     mempools_run();
-    ovs_assert(c.waits && !restart_requested());
+    ovs_assert(c.waits && !reconf_requested());
 
     /* If others use such a pool, it shares that, whatever it is missing. */
     fewer.away = true;
@@ -1089,7 +1089,7 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     destroy(&b);
     mempools_run();
     ovs_assert(!missing_of(&a));
-    ovs_assert(!c.waits && restart_requested());
+    ovs_assert(!c.waits && reconf_requested());
     ovs_assert(prepare_and_commit(&c, away));
     destroy(&c);
     mempools_run();
@@ -1164,11 +1164,11 @@ test_shrink(struct ovs_cmdl_context *ctx)
     destroy(&a);
     mempools_run();
     ovs_assert(n_pools() == 1 && !mempool_port_must_move(&v));
-    restart_requested();
+    reconf_requested();
     mp = prepare_and_commit(&b, more);
     mempools_run();
     ovs_assert(missing_of(&b) && n_pools() == 3);
-    ovs_assert(!restart_requested());
+    ovs_assert(!reconf_requested());
     ovs_assert(mempool_port_must_move(&v) && mempool_port_must_move(&w));
     small = switch_pool(&v, guest);
     ovs_assert(small != old && small->populated_size >= lent);
@@ -1330,7 +1330,7 @@ has_ops(const struct rte_mempool *mp, const char *name)
     return !strcmp(rte_mempool_get_ops(mp->ops_index)->name, name);
 }
 
-/* A pool that can't grow is replaced, and its ports are asked to restart. */
+/* A pool that can't grow is replaced, and its ports reconfigure. */
 static void
 test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
@@ -1367,7 +1367,7 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(has_ops(old, "ovs_counting"));
     ovs_assert(old->size == demand_of(3, 192, 192, 1) * 4);
     ovs_assert(old->populated_size == old->size);
-    ovs_assert(restart_requested());
+    ovs_assert(reconf_requested());
     ovs_assert(mempool_port_must_move(&a) && mempool_port_must_move(&c));
     mempool_port_commit(&b);
     ovs_assert(prepare_and_commit(&a, needs) == old);
@@ -1379,18 +1379,18 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
                == DPBUF_DPDK);
 
     /* The old pool stays until its ports have the new one. */
-    restart_requested();
+    reconf_requested();
     new = prepare(&b, more);
     ovs_assert(new != old);
     ovs_assert(new->populated_size == demand_of(3, 2128, 192, 1) * 4);
-    ovs_assert(restart_requested());
+    ovs_assert(reconf_requested());
     ovs_assert(mempool_port_must_move(&a) && mempool_port_must_move(&b));
     mempool_port_commit(&b);
     ovs_assert(mempool_port_must_move(&a) && !mempool_port_must_move(&b));
     ovs_assert(n_pools() == 2);
     ovs_assert(prepare_and_commit(&a, needs) == new);
     ovs_assert(prepare_and_commit(&c, needs) == new);
-    restart_requested();
+    reconf_requested();
 
     /* It also stays until its last mbuf is back. */
     ovs_assert(n_pools() == 2);
@@ -1402,26 +1402,26 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     memory = memory_now();
     prepare_in_vain(&b, needs_of(128, 1, 1 << 20, 64));
     ovs_assert(!mempool_port_must_move(&a) && !mempool_port_must_move(&b));
-    ovs_assert(!restart_requested());
+    ovs_assert(!reconf_requested());
     ovs_assert(prepare_and_commit(&b, more) == new);
     ovs_assert(memory_is(memory));
 
     /* Not replaced for the sake of fragments, which anybody may send. */
     count_frags(3000);
-    ovs_assert(!restart_requested());
+    ovs_assert(!reconf_requested());
     ovs_assert(prepare_and_commit(&a, needs) == new);
     count_frags(0);
 
     /* Replaced for another port, and once more before a port has it; with less
      * in addition, since a port was refused. */
     set_tx_descs(&sender, 10000);
-    ovs_assert(restart_requested());
+    ovs_assert(reconf_requested());
     old = prepare(&a, needs);
     ovs_assert(old != new);
     ovs_assert(old->populated_size
                == (10000 + demand_of(3, 2128, 192, 1)) * 3 / 2);
     set_tx_descs(&sender, 51000);
-    ovs_assert(restart_requested());
+    ovs_assert(reconf_requested());
     mempool_port_commit(&a);
     ovs_assert(mempool_port_must_move(&a));
     ovs_assert(can_receive(old));
@@ -1476,13 +1476,13 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     needs.grows_in_place = false;
     memset(&a, 0, sizeof a);
     prepare_and_commit(&a, needs);
-    restart_requested();
+    reconf_requested();
     set_tx_descs(&sender, 10000);
-    ovs_assert(mempool_port_must_move(&a) && restart_requested());
+    ovs_assert(mempool_port_must_move(&a) && reconf_requested());
     prepare_and_commit(&a, needs);
     a.switches = true;
     set_tx_descs(&sender, 51000);
-    ovs_assert(mempool_port_must_move(&a) && !restart_requested());
+    ovs_assert(mempool_port_must_move(&a) && !reconf_requested());
     prepare_and_commit(&a, needs);
     set_tx_descs(&sender, 0);
     destroy(&a);
@@ -1494,14 +1494,14 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     memset(&a, 0, sizeof a);
     memset(&b, 0, sizeof b);
     prepare_and_commit(&a, needs);
-    restart_requested();
+    reconf_requested();
     set_tx_descs(&sender, 10000);
-    ovs_assert(restart_requested());
+    ovs_assert(reconf_requested());
     prepare_in_vain(&a, needs_of(128, 1, 1 << 20, 64));
     mempools_run();
-    ovs_assert(mempool_port_must_move(&a) && !restart_requested());
+    ovs_assert(mempool_port_must_move(&a) && !reconf_requested());
     prepare_and_commit(&b, needs_of(256, 1, 64, 64));
-    ovs_assert(restart_requested());
+    ovs_assert(reconf_requested());
     prepare_and_commit(&a, needs);
     ovs_assert(!mempool_port_must_move(&a));
     set_tx_descs(&sender, 0);
@@ -1632,13 +1632,13 @@ test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
 /* "add" and "ops". */
 
 /* Ports that are added one by one, with pools of the operations 'ops_name'
- * that can't grow, seldom restart. */
+ * that can't grow, are seldom reconfigured. */
 static void
 add_ports(const char *ops_name)
 {
     struct mempool_port ports[64];
     struct rte_mempool *mp = NULL;
-    int n_restarts = 0;
+    int n_reconfigured = 0;
 
     memset(ports, 0, sizeof ports);
     for (int i = 0; i < ARRAY_SIZE(ports); i++) {
@@ -1647,7 +1647,7 @@ add_ports(const char *ops_name)
         needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
         mp = prepare_and_commit(&ports[i], needs);
         ovs_assert(has_ops(mp, ops_name));
-        n_restarts += restart_requested();
+        n_reconfigured += reconf_requested();
         for (int j = 0; j < i; j++) {
             if (mempool_port_must_move(&ports[j])) {
                 ovs_assert(prepare_and_commit(&ports[j], needs) == mp);
@@ -1658,7 +1658,7 @@ add_ports(const char *ops_name)
         ovs_assert(n_pools() == 1);
     }
     ovs_assert(can_receive(mp));
-    printf("64 ports: %d restarts\n", n_restarts);
+    printf("64 ports: reconfigured %d times\n", n_reconfigured);
 }
 
 static void
