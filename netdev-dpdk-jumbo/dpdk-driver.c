@@ -187,9 +187,15 @@ dpdk_driver_apply(const char *driver, const char *devargs,
         }
     }
 
-    /* These have room for no more (rte_eth_tap.h, the limit of writev()). */
+    /* These have room for no more (rte_eth_tap.h, the limit of writev()), or
+     * mostly have shorter rings, and start with what there is
+     * (virtio_user_ethdev.c, VIRTIO_USER_DEF_Q_SZ; QEMU's default; and
+     * virtio_rxtx.c, virtio_dev_rx_queue_setup_finish()). */
     if (!strcmp(driver, "net_tap") || !strcmp(driver, "net_tun")) {
         needs->rx_filled = MIN(needs->rx_filled, needs->n_rxq * 1023);
+    } else if (!strcmp(driver, "net_virtio")
+               || !strcmp(driver, "net_virtio_user")) {
+        needs->rx_filled = MIN(needs->rx_filled, needs->n_rxq * 256);
     }
 
     for (int i = 0; i < ARRAY_SIZE(ring_drivers); i++) {

@@ -30,6 +30,7 @@ struct old_pool {
     size_t layout_pool;         /* Index of the pool for its ports, except
                                  * those that start once, or SIZE_MAX. */
     uint64_t n_mbufs;           /* 0 if there is too little memory for it. */
+    size_t size;                /* Bytes of these. */
     unsigned int n_shares;      /* Pools that share it: one for each port that
                                  * starts once, and one for all others. */
 };
@@ -72,8 +73,8 @@ mempool_key_equals(const struct mempool_key *a,
            && a->owner == b->owner && a->starts_once == b->starts_once;
 }
 
-/* Sets in 'needs', whose queues must be set, the buffers for 'mtu', whether
- * they are in a pool of the port's own, and what the old formulas have
+/* Sets in 'needs', whose requested queues must be set, the buffers for 'mtu',
+ * whether they are in a pool of the port's own, and what the old formulas have
  * instead (netdev-dpdk.c of 4.0, dpdk_buf_size(), dpdk_calculate_mbufs()). */
 void
 mempool_needs_set_buffers(struct mempool_needs *needs, int mtu, bool own_pool)
@@ -84,8 +85,8 @@ mempool_needs_set_buffers(struct mempool_needs *needs, int mtu, bool own_pool)
 
     needs->old_buffer_size = dpdk_old_buffer_size(mtu);
     needs->old_mbufs
-        = own_pool ? needs->rx_descs + needs->tx_descs
-                     + MIN(needs->n_rxq, 128) * MEMPOOL_BURST
+        = own_pool ? needs->old_rx_descs + needs->old_tx_descs
+                     + MIN(needs->old_n_rxq, 128) * MEMPOOL_BURST
                      + MEMPOOL_OLD_MIN_MBUFS
           : needs->old_buffer_size < DPDK_OLD_LARGE_BUFFER
           ? MEMPOOL_OLD_MIN_MBUFS : MEMPOOL_OLD_MAX_MBUFS;
@@ -153,16 +154,6 @@ old_pool_size(const struct layout *l, int numa_id, int buffer_size, uint64_t n)
             + MEMPOOL_OVERHEAD);
 }
 
-/* Returns the bytes that the mbufs of 'pool' would take in a pool that
- * 'grows_in_place', or that they take in Open vSwitch up to 4.0. */
-static size_t
-old_mbufs_size(const struct layout *l, const struct old_pool *pool,
-               bool grows_in_place)
-{
-    return l->in->mbufs_size(pool->numa_id, pool->buffer_size, grows_in_place,
-                             pool->n_mbufs);
-}
-
 /* Returns the index of the pool that a port with 'needs' and 'id' has by the
  * old formulas.  Adds it if there is none. */
 static size_t
@@ -181,7 +172,7 @@ add_old_pool(struct layout *l, const struct mempool_needs *needs,
             return i;
         }
         if (l->in->memory_node(pool->numa_id) == node) {
-            left -= MIN(left, old_mbufs_size(l, pool, false));
+            left -= MIN(left, pool->size);
         }
     }
 
@@ -201,6 +192,8 @@ add_old_pool(struct layout *l, const struct mempool_needs *needs,
         if (old_pool_size(l, needs->numa_id, needs->old_buffer_size, n)
             <= left) {
             pool->n_mbufs = n;
+            pool->size = l->in->mbufs_size(needs->numa_id,
+                                           needs->old_buffer_size, false, n);
             break;
         }
     }
@@ -281,8 +274,7 @@ left_memory(const struct layout *l, const struct mempool_layout_pool *pool)
 
     for (size_t i = 0; i < l->n_old; i++) {
         if (l->in->memory_node(l->old_pools[i].numa_id) == node) {
-            old_left -= MIN(old_left,
-                            old_mbufs_size(l, &l->old_pools[i], false));
+            old_left -= MIN(old_left, l->old_pools[i].size);
         }
     }
     for (size_t i = 0; i < l->n; i++) {
@@ -307,10 +299,10 @@ left_memory(const struct layout *l, const struct mempool_layout_pool *pool)
 }
 
 /* Calculates what the pool with index 'i' is to have.  The old formulas give
- * its ports 'old_size' bytes.  If 'old_up' is false, the ports don't start
- * with these, for lack of memory. */
+ * its ports 'old_mbufs' mbufs, which take 'old_size' bytes.  With none, the
+ * ports don't start, for lack of memory. */
 static void
-size_pool(struct layout *l, size_t i, size_t old_size, bool old_up)
+size_pool(struct layout *l, size_t i, uint64_t old_mbufs, size_t old_size)
 {
     const struct mempool_demand_input *in = &l->drafts[i].demand;
     struct mempool_layout_pool *pool = &l->pools[i];
@@ -318,13 +310,14 @@ size_pool(struct layout *l, size_t i, size_t old_size, bool old_up)
     uint64_t in_use, frags;
 
     /* Nor do ports start there if the mbufs don't fill their rings.  Such
-     * ports may have here what they need to start. */
+     * ports may have here what they need to start, as may those whose mbufs
+     * are larger here, up to the number that they have there. */
     pool->limit = mempool_mbufs_in(l->in->mbufs_size, pool->key.numa_id,
                                    pool->key.buffer_size, pool->grows_in_place,
-                                   old_up ? old_size : left_memory(l, pool));
-    if (!old_up || pool->limit <= in->rx_filled) {
-        pool->limit = MAX(pool->limit, to_start);
-    }
+                                   old_mbufs ? old_size
+                                             : left_memory(l, pool));
+    pool->limit = MAX(pool->limit, old_mbufs > in->rx_filled
+                                   ? MIN(to_start, old_mbufs) : to_start);
 
     pool->demand = mempool_demand(in);
     in_use = pool->demand.total - pool->demand.terms[MEMPOOL_DEMAND_HEADROOM];
@@ -414,8 +407,8 @@ mempool_layout(const struct mempool_layout_input *in,
     }
 
     for (size_t i = 0; i < l.n; i++) {
+        uint64_t old_mbufs = 0;
         size_t old_size = 0;
-        bool old_up = false;
 
         for (size_t j = 0; j < l.n_old; j++) {
             const struct old_pool *old = &l.old_pools[j];
@@ -423,19 +416,19 @@ mempool_layout(const struct mempool_layout_input *in,
             if (old->layout_pool == i
                 || (l.pools[i].key.starts_once && l.drafts[i].old_pool == j)) {
                 /* What denser packing saves isn't used for more mbufs. */
-                old_size += (old_mbufs_size(&l, old,
-                                            l.pools[i].grows_in_place)
-                             / old->n_shares);
-                old_up = old_up || old->n_mbufs;
+                old_size += in->mbufs_size(old->numa_id, old->buffer_size,
+                                           l.pools[i].grows_in_place,
+                                           old->n_mbufs) / old->n_shares;
+                old_mbufs += old->n_mbufs / old->n_shares;
             }
         }
-        if (old_up) {
-            size_pool(&l, i, old_size, true);
+        if (old_mbufs) {
+            size_pool(&l, i, old_mbufs, old_size);
         }
     }
     for (size_t i = 0; i < l.n; i++) {
         if (!l.pools[i].new_size) {
-            size_pool(&l, i, 0, false);
+            size_pool(&l, i, 0, 0);
         }
     }
     free(l.drafts);

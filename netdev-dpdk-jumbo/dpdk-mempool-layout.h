@@ -80,6 +80,12 @@ struct mempool_needs {
     bool starts_once;           /* It can't be started again, so it keeps its
                                  * first pool, which it doesn't share. */
 
+    /* For the old formulas: the queues and descriptors that were requested,
+     * whatever the device has.  A vhost port has those of its guest. */
+    uint64_t old_n_rxq;
+    uint64_t old_rx_descs;
+    uint64_t old_tx_descs;
+
     /* What the old formulas give it. */
     int old_buffer_size;        /* Without headroom. */
     uint64_t old_mbufs;         /* Before they are halved. */

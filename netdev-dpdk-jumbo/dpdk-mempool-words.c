@@ -32,7 +32,7 @@ const struct mempool_word_key mempool_change_keys[MEMPOOL_N_CHANGE_WORDS] = {
     [MEMPOOL_WORD_TYPE] = { "type", MEMPOOL_VALUE_CHOICE, 0, 0, "dpdk vhost" },
     [MEMPOOL_WORD_DRIVER] = { "driver", MEMPOOL_VALUE_DRIVER, 0, 0, NULL },
     [MEMPOOL_WORD_DEVARGS] = { "devargs", MEMPOOL_VALUE_TEXT, 0, 0, NULL },
-    [MEMPOOL_WORD_ADD] = { "add", MEMPOOL_VALUE_NUMBER, 0, 10000, NULL },
+    [MEMPOOL_WORD_ADD] = { "add", MEMPOOL_VALUE_NUMBER, 0, 1024, NULL },
     [MEMPOOL_WORD_MTU] = { "mtu", MEMPOOL_VALUE_NUMBER, DPDK_MIN_MTU,
                            DPDK_MAX_MTU, NULL },
     [MEMPOOL_WORD_NUMA] = { "numa", MEMPOOL_VALUE_NUMBER, 0,
@@ -199,10 +199,15 @@ mempool_words_to_needs(const struct mempool_word_value values[],
         needs->tx_descs = n_threads_now * MEMPOOL_DEFAULT_DESCS;
     }
     if (vhost) {
+        if (new) {
+            needs->old_n_rxq = 1;
+            needs->old_rx_descs = needs->old_tx_descs = MEMPOOL_DEFAULT_DESCS;
+        }
         needs->n_rxq = needs->rx_descs = needs->n_txq = needs->tx_descs = 0;
     } else {
         uint64_t n_rxq_desc = mempool_words_number(
             values, MEMPOOL_WORD_N_RXQ_DESC, needs->rx_descs / needs->n_rxq);
+        uint64_t rx_descs = needs->rx_descs;
         uint64_t n_txq_desc = mempool_words_number(
             values, MEMPOOL_WORD_N_TXQ_DESC, needs->tx_descs / needs->n_txq);
 
@@ -212,8 +217,11 @@ mempool_words_to_needs(const struct mempool_word_value values[],
         needs->n_rxq = mempool_words_number(values, MEMPOOL_WORD_N_RXQ,
                                             needs->n_rxq);
         needs->rx_descs = needs->n_rxq * n_rxq_desc;
-        needs->rx_filled = needs->rx_filled ? needs->rx_descs : 0;
+        needs->rx_filled = needs->rx_filled * needs->rx_descs / rx_descs;
         needs->tx_descs = needs->n_txq * n_txq_desc;
+        needs->old_n_rxq = needs->n_rxq;
+        needs->old_rx_descs = needs->rx_descs;
+        needs->old_tx_descs = n_threads * n_txq_desc;
     }
     if (new) {
         dpdk_driver_apply(vhost ? NULL : values[MEMPOOL_WORD_DRIVER].text,

@@ -32,6 +32,7 @@
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "packets.h"
+#include "seq.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(dpdk_mempool);
@@ -44,6 +45,7 @@ VLOG_DEFINE_THIS_MODULE(dpdk_mempool);
 #define MIN_SHARED_RING (1u << 18)
 
 static atomic_bool frags_in_use = false; /* There was a fragment. */
+static uint64_t seen_wake_seq;  /* wake_seq() in the last mempools_run(). */
 
 /* Bytes on each node with which the last port refused there might have been
  * granted.  A port that was refused when it was added isn't known any more,
@@ -576,20 +578,26 @@ free_memory(const struct mempool_port *port)
     return MAX(dpdk_memory_free_bytes(dpdk_memory_node(port->now.numa_id)), 1);
 }
 
-/* Requests reconfiguration of the ports that receive into a replaced pool,
- * except for those that get the new one while they run, and of those that wait
- * for a pool that is there now.  A port that couldn't be reconfigured for lack
- * of memory is asked again when there is more or less of it. */
-static void
+/* Requests reconfiguration of the ports that wait for a pool that is there
+ * now, and of a port that receives into a replaced pool and doesn't get the new
+ * one while it runs.  Returns that port, or NULL.
+ *
+ * Ports that are reconfigured together all stop until the last one has its
+ * pool, so the next one is asked when this one has it.  A port that couldn't
+ * be reconfigured for lack of memory is asked again when there is more or less
+ * of it. */
+static struct mempool_port *
 reconfigure_ports(void)
     OVS_REQUIRES(mempool_mutex)
 {
+    struct mempool_port *to_move = NULL;
     struct mempool_port *port;
 
     LIST_FOR_EACH (port, node, &mempool_all_ports) {
         if (port->next_pool && port->next_pool->replaced && !port->switches
-            && port->tried != free_memory(port)) {
-            netdev_request_reconfigure(port->netdev);
+            && port->tried != free_memory(port)
+            && (!to_move || port->n_asked < to_move->n_asked)) {
+            to_move = port;
         }
         if (port->waits) {
             struct mempool *pool;
@@ -602,6 +610,10 @@ reconfigure_ports(void)
             }
         }
     }
+    if (to_move) {
+        netdev_request_reconfigure(to_move->netdev);
+    }
+    return to_move;
 }
 
 /* To be called when the demand has changed. */
@@ -793,6 +805,7 @@ take_next(struct mempool_port *port)
 {
     port->now = port->next;
     port->pool = port->next_pool;
+    port->n_asked = 0;
     port->failed = false;
 }
 
@@ -959,15 +972,32 @@ mempool_port_get_failures(const struct mempool_port *port, int queue)
 
 /* What isn't about one port. */
 
-/* To be called from time to time.  Frees the pools that aren't used any more:
+/* Changes when mempools_run() shouldn't wait. */
+static struct seq *
+wake_seq(void)
+{
+    static struct ovsthread_once once = OVSTHREAD_ONCE_INITIALIZER;
+    static struct seq *seq;
+
+    if (ovsthread_once_start(&once)) {
+        seq = seq_create();
+        ovsthread_once_done(&once);
+    }
+    return seq;
+}
+
+/* To be called from time to time, and after mempools_wait(), always by the
+ * same thread.  Frees the pools that aren't used any more:
  * when a pool goes out of use, some of its mbufs are still on their way.
  * Checks how few mbufs of the others were free.  Completes those that lacked
  * memory if there is some now. */
 void
 mempools_run(void)
 {
+    struct mempool_port *asked;
     struct mempool *pool;
 
+    seen_wake_seq = seq_read(wake_seq());
     ovs_mutex_lock(&mempool_mutex);
     mempools_sweep();
     LIST_FOR_EACH (pool, node, &mempool_all_pools) {
@@ -976,8 +1006,20 @@ mempools_run(void)
     atomic_read_relaxed(&frags_in_use, &mempool_settings.frags_count);
     forget_refusals();
     grow();
-    reconfigure_ports();
+    asked = reconfigure_ports();
+    if (asked) {
+        /* If it can't be reconfigured, it is another one's turn. */
+        asked->n_asked++;
+    }
     ovs_mutex_unlock(&mempool_mutex);
+}
+
+/* Has the next poll_block() wake up when mempools_run() should be called before
+ * its time. */
+void
+mempools_wait(void)
+{
+    seq_wait(wake_seq(), seen_wake_seq);
 }
 
 /* To be called by a thread that is going to poll ports, before it becomes a
@@ -1017,11 +1059,18 @@ mempool_set_max_frags(unsigned int n)
 }
 
 /* To be called when IP reassembly keeps a fragment.  From the next
- * mempools_run() on, the demand includes as many as it may keep. */
+ * mempools_run() on, which follows the first one at once, the demand includes
+ * as many as it may keep. */
 void
 mempool_frags_in_use(void)
 {
-    atomic_store_relaxed(&frags_in_use, true);
+    bool known;
+
+    atomic_read_relaxed(&frags_in_use, &known);
+    if (!known) {
+        atomic_store_relaxed(&frags_in_use, true);
+        seq_change(wake_seq());
+    }
 }
 
 /* To be called before output batches may wait for 'us' microseconds. */

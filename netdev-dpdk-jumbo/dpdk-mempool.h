@@ -35,7 +35,7 @@
  * Functions that change or read pools or ports take 'mempool_mutex', and
  * may be called with the locks of a netdev held.  They may block while memory
  * is reserved.  mempool_frags_in_use(), mempool_port_count_failure() and
- * mempool_port_get_failures() take no lock: PMD threads may call them. */
+ * mempool_port_get_failures() don't, so PMD threads may call them. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,6 +71,8 @@ struct mempool_port {
                                  * it wanted, and */
     size_t lacks;               /* bytes that must be free there for that, or
                                  * 0. */
+    unsigned int n_asked;       /* Calls of mempools_run() in which it was asked
+                                 * to get a new pool, and hasn't. */
     bool switches;              /* Set by its owner: while it runs, it gets
                                  * other pools by mempool_port_switch(). */
     struct mempool_needs now;   /* What it has. */
@@ -118,6 +120,7 @@ struct mempool_demand_input mempools_demand_input(unsigned int n_threads,
                                                   unsigned int max_frags,
                                                   unsigned int headroom);
 void mempools_run(void);
+void mempools_wait(void);
 void mempools_dump(FILE *, struct rte_mempool *);
 void mempool_port_count_failure(struct mempool_port *, int queue);
 uint64_t mempool_port_get_failures(const struct mempool_port *, int queue);

@@ -53,6 +53,9 @@ memory_node(int numa_id)
 struct config {
     struct mempool_layout_port ports[MAX_PORTS];
     int mtus[MAX_PORTS];
+    struct {
+        uint64_t n_rxq, rxq_size, n_txq, txq_size;
+    } requested[MAX_PORTS];     /* The members of 'struct netdev_dpdk'. */
     bool per_port;
     struct mempool_layout_input in;
     size_t memory_sizes[N_NODES];
@@ -78,8 +81,9 @@ old_size(const struct config *c, uint64_t has[])
         const struct mempool_needs *needs = &c->ports[i].next;
         int frame_size = ROUND_UP(c->mtus[i] + 26, 1024);
         uint64_t n_mbufs = c->per_port
-            ? needs->rx_descs + needs->tx_descs + MIN(needs->n_rxq, 128) * 32
-              + 4096 * 4
+            ? c->requested[i].n_rxq * c->requested[i].rxq_size
+              + c->requested[i].n_txq * c->requested[i].txq_size
+              + MIN(c->requested[i].n_rxq, 128) * 32 + 4096 * 4
             : frame_size + 128 - 18 >= 1500 ? 4096 * 64 : 4096 * 4;
         size_t j = 0;
 
@@ -113,6 +117,22 @@ old_size(const struct config *c, uint64_t has[])
         has[i] = pools[j].n_mbufs;
     }
     return total;
+}
+
+/* Sets what was requested for port 'i' of 'c'. */
+static void
+request(struct config *c, size_t i, uint64_t n_rxq, uint64_t rxq_size,
+        uint64_t n_txq, uint64_t txq_size)
+{
+    struct mempool_needs *needs = &c->ports[i].next;
+
+    c->requested[i].n_rxq = n_rxq;
+    c->requested[i].rxq_size = rxq_size;
+    c->requested[i].n_txq = n_txq;
+    c->requested[i].txq_size = txq_size;
+    needs->old_n_rxq = n_rxq;
+    needs->old_rx_descs = n_rxq * rxq_size;
+    needs->old_tx_descs = n_txq * txq_size;
 }
 
 static void
@@ -160,13 +180,20 @@ random_config(struct config *c, size_t memory)
         needs->mtu = c->mtus[i];
         needs->numa_id = random_range(n_numa);
         if (driver) {
-            needs->n_rxq = 1 << random_range(5);
-            needs->rx_descs = needs->n_rxq
-                              * descs[random_range(ARRAY_SIZE(descs))];
-            needs->n_txq = n_threads;
-            needs->tx_descs = needs->n_txq
-                              * descs[random_range(ARRAY_SIZE(descs))];
+            uint64_t n_rxq = 1 << random_range(5);
+            uint64_t rxq_size = descs[random_range(ARRAY_SIZE(descs))];
+            uint64_t txq_size = descs[random_range(ARRAY_SIZE(descs))];
+
+            request(c, i, n_rxq, rxq_size, n_threads, txq_size);
+            /* Some devices have fewer queues. */
+            needs->n_rxq = random_range(4) ? n_rxq : MIN(n_rxq, 4);
+            needs->rx_descs = needs->n_rxq * rxq_size;
+            needs->n_txq = random_range(4) ? n_threads : MIN(n_threads, 4);
+            needs->tx_descs = needs->n_txq * txq_size;
         } else {
+            uint64_t n_pairs = 1 << random_range(4);
+
+            request(c, i, n_pairs, 2048, n_pairs, 2048);
             needs->away = !random_range(4);
         }
         mempool_needs_set_buffers(needs, c->mtus[i], c->per_port);
@@ -177,8 +204,9 @@ random_config(struct config *c, size_t memory)
             *now = *needs;
             if (driver && random_range(2)) {
                 /* It has fewer queues. */
-                now->n_rxq = 1;
+                now->n_rxq = now->old_n_rxq = 1;
                 now->rx_descs = needs->rx_descs / needs->n_rxq;
+                now->old_rx_descs = now->rx_descs;
                 mempool_needs_set_buffers(now, c->mtus[i], c->per_port);
                 dpdk_driver_apply(driver, "mode=1,member=a,member=b", now);
             }
@@ -220,10 +248,11 @@ rx_filled(const struct config *c, const struct mempool_layout_pool *pools,
 /* However a switch is configured, and however much memory it has:
  *
  *   - Pools take no more than by the old formulas, except where those
- *     don't fill the receive rings.
+ *     don't fill the receive rings, or where larger mbufs would be too few
+ *     for what ports need to start.
  *
- *   - Each port that has a pool by these formulas has one here, with at least
- *     what it needs to start, for which there is memory.
+ *   - Each port that has a pool by these formulas has one here, for which
+ *     there is memory, with what it needs to start, or as many mbufs.
  *
  *   - A port that shares no pool has as many mbufs as by these formulas, or
  *     all that ports can hold, except where drivers refuse such buffers.
@@ -241,7 +270,7 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
                               : (size_t) random_range(8192) << 20;
         size_t sizes[N_NODES] = { 0 };
         struct mempool_layout_pool *pools;
-        bool starved = false;
+        bool starved = false, starts_once = false;
         uint64_t has[MAX_PORTS];
         size_t theirs, ours = 0;
         size_t n;
@@ -252,6 +281,7 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
         n = mempool_layout(&c->in, &pools);
         for (size_t j = 0; j < c->in.n_ports; j++) {
             starved = starved || (!has[j] && !c->ports[j].next.away);
+            starts_once = starts_once || c->ports[j].next.starts_once;
         }
         for (size_t j = 0; j < n; j++) {
             const struct mempool_layout_pool *pool = &pools[j];
@@ -287,6 +317,16 @@ test_properties(struct ovs_cmdl_context *ctx OVS_UNUSED)
             const struct mempool_layout_pool *pool = pool_of(c, j, pools, n);
 
             ovs_assert(c->ports[j].next.away || pool);
+            if (has[j] && !starts_once) {
+                uint64_t to_start
+                    = rx_filled(c, pools, n, pool)
+                      + pool->demand.terms[MEMPOOL_DEMAND_CACHES]
+                      + pool->demand.terms[MEMPOOL_DEMAND_BURSTS]
+                      + c->in.demand.n_threads * 32;
+
+                to_start = MIN(to_start, pool->demand.total);
+                ovs_assert(pool->target >= MIN(to_start, has[j]));
+            }
             if (c->per_port && c->mtus[j] > 998 && has[j]) {
                 ovs_assert(pool->target >= MIN(pool->demand.total, has[j]));
                 n_own_limited += has[j] < pool->demand.total;
@@ -327,6 +367,7 @@ print_layout(const char *title, int n_ports, int mtu, bool per_port,
 
         c->ports[i].id = &c->ports[i];
         c->mtus[i] = needs->mtu = mtu;
+        request(c, i, n_rxq, 2048, n_pmds + 1, 2048);
         needs->n_rxq = n_rxq;
         needs->rx_descs = n_rxq * 2048;
         needs->n_txq = n_pmds + 1;
@@ -377,6 +418,7 @@ test_drivers(struct ovs_cmdl_context *ctx OVS_UNUSED)
         { "net_pcap", "rx_pcap=a,infinite_rx=1" },
         { "net_memif", "role=server,zero-copy=yes" },
         { "net_tap", "" },
+        { "net_virtio", "" },
         { "net_ice", NULL },
         { "net_e1000_em", NULL },
         { "mlx5_pci", "" },

@@ -40,6 +40,7 @@
 #include "dpdk-mempool-demand.h"
 #include "dpdk-mempool-info.h"
 #include "netdev-provider.h"
+#include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
@@ -47,6 +48,7 @@
 #include "random.h"
 #include "seq.h"
 #include "test-dpdk-mempool.h"
+#include "timeval.h"
 #include "util.h"
 
 /* DPDK's allocations for mempools pass through here, so that they can be made
@@ -1629,6 +1631,95 @@ test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 4);
 }
 
+/* "turns". */
+
+/* Returns the index of the only one of 'netdevs' that was asked to reconfigure
+ * since the last call, or -1 if none was. */
+static int
+whose_turn(struct netdev netdevs[], size_t n)
+{
+    int turn = -1;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t seq = seq_read(netdevs[i].reconfigure_seq);
+
+        if (netdevs[i].last_reconfigure_seq != seq) {
+            netdevs[i].last_reconfigure_seq = seq;
+            ovs_assert(turn < 0);
+            turn = i;
+        }
+    }
+    return turn;
+}
+
+/* Ports whose pool was replaced are reconfigured one at a time. */
+static void
+test_turns(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    enum { N = 3 };
+    struct mempool_needs needs = needs_of(128, 1, 64, 64);
+    struct mempool_port sender = { .netdev = NULL };
+    struct mempool_port ports[N];
+    struct netdev netdevs[N];
+    struct rte_mempool *mp = NULL;
+    char *error;
+
+    start_dpdk(512);
+    needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
+    needs.grows_in_place = false;
+    memset(ports, 0, sizeof ports);
+    for (int i = 0; i < N; i++) {
+        netdevs[i] = (struct netdev) { .name = netdev_name };
+        netdevs[i].reconfigure_seq = seq_create();
+        netdevs[i].last_reconfigure_seq = seq_read(netdevs[i].reconfigure_seq);
+        ovs_assert(!mempool_port_prepare(&ports[i], &netdevs[i], &needs, true,
+                                         &mp, &error));
+        mempool_port_commit(&ports[i]);
+    }
+    ovs_assert(whose_turn(netdevs, N) == -1);
+
+    set_tx_descs(&sender, 10000);
+    for (int i = 0; i < N; i++) {
+        ovs_assert(whose_turn(netdevs, N) == i);
+        ovs_assert(!mempool_port_prepare(&ports[i], &netdevs[i], &needs, true,
+                                         &mp, &error));
+        mempool_port_commit(&ports[i]);
+        mempools_run();
+    }
+    ovs_assert(whose_turn(netdevs, N) == -1);
+    ovs_assert(n_pools() == 1);
+
+    /* One that doesn't move doesn't keep others from it. */
+    set_tx_descs(&sender, 51000);
+    for (int i = 0; i < 2 * N; i++) {
+        ovs_assert(whose_turn(netdevs, N) == (i ? (i - 1) % N : 0));
+        mempools_run();
+    }
+}
+
+/* "frags". */
+
+/* With the first IP fragment, mempools_run() is called at once: a small pool
+ * may be empty before its time. */
+static void
+test_frags(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct mempool_port port = { .netdev = NULL };
+    struct rte_mempool *mp;
+    uint32_t n;
+
+    start_dpdk(512);
+    mp = prepare_and_commit(&port, needs_of(128, 0, 0, 0));
+    n = mp->populated_size;
+    mempools_run();
+    mempool_frags_in_use();
+    time_alarm(10);
+    mempools_wait();
+    poll_block();
+    mempools_run();
+    ovs_assert(mp->populated_size == n + 1000);
+}
+
 /* "add" and "ops". */
 
 /* Ports that are added one by one, with pools of the operations 'ops_name'
@@ -2103,6 +2194,8 @@ static const struct ovs_cmdl_command commands[] = {
     {"lower", NULL, 0, 0, test_lower, OVS_RO},
     {"size", NULL, 0, 0, test_size, OVS_RO},
     {"spare", NULL, 0, 0, test_spare, OVS_RO},
+    {"turns", NULL, 0, 0, test_turns, OVS_RO},
+    {"frags", NULL, 0, 0, test_frags, OVS_RO},
     {"add", NULL, 0, 1, test_add, OVS_RO},
     {"replace", NULL, 0, 0, test_replace, OVS_RO},
     {"ops", NULL, 0, 0, test_ops, OVS_RO},
