@@ -27,6 +27,7 @@
 #include "dpdk-mempool-demand.h"
 #include "dpdk-mempool-layout.h"
 #include "netdev-provider.h"
+#include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
@@ -1014,12 +1015,13 @@ mempools_run(void)
     ovs_mutex_unlock(&mempool_mutex);
 }
 
-/* Has the next poll_block() wake up when mempools_run() should be called before
- * its time. */
+/* Waits for 'seconds', or until mempools_run() should be called earlier. */
 void
-mempools_wait(void)
+mempools_wait(unsigned int seconds)
 {
     seq_wait(wake_seq(), seen_wake_seq);
+    poll_timer_wait(seconds * 1000LL);
+    poll_block();
 }
 
 /* To be called by a thread that is going to poll ports, before it becomes a

@@ -120,7 +120,7 @@ struct mempool_demand_input mempools_demand_input(unsigned int n_threads,
                                                   unsigned int max_frags,
                                                   unsigned int headroom);
 void mempools_run(void);
-void mempools_wait(void);
+void mempools_wait(unsigned int seconds);
 void mempools_dump(FILE *, struct rte_mempool *);
 void mempool_port_count_failure(struct mempool_port *, int queue);
 uint64_t mempool_port_get_failures(const struct mempool_port *, int queue);

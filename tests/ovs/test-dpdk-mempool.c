@@ -40,7 +40,6 @@
 #include "dpdk-mempool-demand.h"
 #include "dpdk-mempool-info.h"
 #include "netdev-provider.h"
-#include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
@@ -1714,8 +1713,7 @@ test_frags(struct ovs_cmdl_context *ctx OVS_UNUSED)
     mempools_run();
     mempool_frags_in_use();
     time_alarm(10);
-    mempools_wait();
-    poll_block();
+    mempools_wait(60);
     mempools_run();
     ovs_assert(mp->populated_size == n + 1000);
 }
