@@ -580,8 +580,8 @@ free_memory(const struct mempool_port *port)
 }
 
 /* Requests reconfiguration of the ports that wait for a pool that is there
- * now, and of a port that receives into a replaced pool and doesn't get the new
- * one while it runs.  Returns that port, or NULL.
+ * now, and of a port that receives into a replaced pool and doesn't get the
+ * new one while it runs.  Returns that port, or NULL.
  *
  * Ports that are reconfigured together all stop until the last one has its
  * pool, so the next one is asked when this one has it.  A port that couldn't
