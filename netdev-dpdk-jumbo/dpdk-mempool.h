@@ -71,8 +71,8 @@ struct mempool_port {
                                  * it wanted, and */
     size_t lacks;               /* bytes that must be free there for that, or
                                  * 0. */
-    unsigned int n_asked;       /* mempools_run() calls in which it was asked to
-                                 * get a new pool, and hasn't. */
+    unsigned int n_asked;       /* mempools_run() calls in which it was asked
+                                 * to get a new pool, and hasn't. */
     bool switches;              /* Set by its owner: while it runs, it gets
                                  * other pools by mempool_port_switch(). */
     struct mempool_needs now;   /* What it has. */
