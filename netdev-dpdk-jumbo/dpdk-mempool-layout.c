@@ -146,14 +146,6 @@ memory_size(const struct layout *l, int memory_node)
     return l->in->memory_sizes ? l->in->memory_sizes[memory_node] : SIZE_MAX;
 }
 
-/* Returns the bytes of a mempool with 'n' mbufs in Open vSwitch up to 4.0. */
-static size_t
-old_pool_size(const struct layout *l, int numa_id, int buffer_size, uint64_t n)
-{
-    return (l->in->mbufs_size(numa_id, buffer_size, false, n)
-            + MEMPOOL_OVERHEAD);
-}
-
 /* Returns the index of the pool that a port with 'needs' and 'id' has by the
  * old formulas.  Adds it if there is none. */
 static size_t
@@ -189,11 +181,12 @@ add_old_pool(struct layout *l, const struct mempool_needs *needs,
         .n_shares = 1,
     };
     for (uint64_t n = needs->old_mbufs; n >= MEMPOOL_OLD_MIN_MBUFS; n /= 2) {
-        if (old_pool_size(l, needs->numa_id, needs->old_buffer_size, n)
-            <= left) {
+        size_t size = l->in->mbufs_size(needs->numa_id, needs->old_buffer_size,
+                                        false, n);
+
+        if (size + MEMPOOL_OVERHEAD <= left) {
             pool->n_mbufs = n;
-            pool->size = l->in->mbufs_size(needs->numa_id,
-                                           needs->old_buffer_size, false, n);
+            pool->size = size;
             break;
         }
     }
@@ -286,8 +279,9 @@ left_memory(const struct layout *l, const struct mempool_layout_pool *pool)
                                                   l->pools[i].spare_size));
         }
     }
-    if (old_left >= old_pool_size(l, pool->key.numa_id, buffer_size,
-                                  MEMPOOL_OLD_MIN_MBUFS)) {
+    if (old_left >= MEMPOOL_OVERHEAD
+                    + l->in->mbufs_size(pool->key.numa_id, buffer_size, false,
+                                        MEMPOOL_OLD_MIN_MBUFS)) {
         in.n_rxq = 1;
         in.rx_descs = in.rx_filled = MEMPOOL_DEFAULT_DESCS;
         left -= MIN(left, MEMPOOL_OVERHEAD

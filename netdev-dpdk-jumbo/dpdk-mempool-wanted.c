@@ -65,15 +65,14 @@ layout_port(const struct mempool_port *port, const struct mempool_plan *plan)
         && !strcmp(netdev_get_name(port->netdev), plan->port)) {
         p.next = plan->needs;
     } else if (plan && p.next.n_txq) {
-        uint64_t n_descs = p.next.tx_descs / p.next.n_txq;
+        uint64_t tx_descs = (p.next.tx_descs / p.next.n_txq
+                             * plan->n_threads);
 
         if (p.next.own_pool) {
-            p.next.old_mbufs += n_descs * plan->n_threads
-                                - p.next.old_tx_descs;
+            p.next.old_mbufs += tx_descs - p.next.old_tx_descs;
         }
-        p.next.old_tx_descs = n_descs * plan->n_threads;
         if (p.next.n_txq == mempool_settings.n_threads) {
-            p.next.tx_descs = n_descs * plan->n_threads;
+            p.next.tx_descs = tx_descs;
         }
     }
     return p;

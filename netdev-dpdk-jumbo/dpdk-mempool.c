@@ -988,10 +988,10 @@ wake_seq(void)
 }
 
 /* To be called from time to time, and after mempools_wait(), always by the
- * same thread.  Frees the pools that aren't used any more:
- * when a pool goes out of use, some of its mbufs are still on their way.
- * Checks how few mbufs of the others were free.  Completes those that lacked
- * memory if there is some now. */
+ * same thread.  Frees the pools that aren't used any more: when a pool goes
+ * out of use, some of its mbufs are still on their way.  Checks how few mbufs
+ * of the others were free.  Completes those that lacked memory if there is
+ * some now. */
 void
 mempools_run(void)
 {

@@ -122,14 +122,21 @@ rte_memzone_reserve_aligned(const char *name, size_t len, int numa_id,
 static char netdev_name[] = "port";
 static struct netdev netdev = { .name = netdev_name };
 
+/* Returns true if 'netdev_' was asked to reconfigure since the last call. */
+static bool
+netdev_was_asked(struct netdev *netdev_)
+{
+    uint64_t last = netdev_->last_reconfigure_seq;
+
+    netdev_->last_reconfigure_seq = seq_read(netdev_->reconfigure_seq);
+    return netdev_->last_reconfigure_seq != last;
+}
+
 /* Returns true if a port was asked to reconfigure since the last call. */
 static bool
 reconf_requested(void)
 {
-    uint64_t last = netdev.last_reconfigure_seq;
-
-    netdev.last_reconfigure_seq = seq_read(netdev.reconfigure_seq);
-    return netdev.last_reconfigure_seq != last;
+    return netdev_was_asked(&netdev);
 }
 
 /* Starts DPDK with 'mb' MB of memory, and the netdev of all ports. */
@@ -195,15 +202,22 @@ needs_of(int buffer_size, uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs)
 }
 
 static struct rte_mempool *
-prepare(struct mempool_port *port, struct mempool_needs needs)
+prepare_netdev(struct mempool_port *port, struct netdev *netdev_,
+               struct mempool_needs needs)
 {
     struct rte_mempool *mp = NULL;
     char *error;
 
-    if (mempool_port_prepare(port, &netdev, &needs, true, &mp, &error)) {
+    if (mempool_port_prepare(port, netdev_, &needs, true, &mp, &error)) {
         ovs_fatal(0, "%s", error);
     }
     return mp;
+}
+
+static struct rte_mempool *
+prepare(struct mempool_port *port, struct mempool_needs needs)
+{
+    return prepare_netdev(port, &netdev, needs);
 }
 
 static struct rte_mempool *
@@ -1640,10 +1654,7 @@ whose_turn(struct netdev netdevs[], size_t n)
     int turn = -1;
 
     for (size_t i = 0; i < n; i++) {
-        uint64_t seq = seq_read(netdevs[i].reconfigure_seq);
-
-        if (netdevs[i].last_reconfigure_seq != seq) {
-            netdevs[i].last_reconfigure_seq = seq;
+        if (netdev_was_asked(&netdevs[i])) {
             ovs_assert(turn < 0);
             turn = i;
         }
@@ -1660,8 +1671,6 @@ test_turns(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct mempool_port sender = { .netdev = NULL };
     struct mempool_port ports[N];
     struct netdev netdevs[N];
-    struct rte_mempool *mp = NULL;
-    char *error;
 
     start_dpdk(512);
     needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
@@ -1670,9 +1679,8 @@ test_turns(struct ovs_cmdl_context *ctx OVS_UNUSED)
     for (int i = 0; i < N; i++) {
         netdevs[i] = (struct netdev) { .name = netdev_name };
         netdevs[i].reconfigure_seq = seq_create();
-        netdevs[i].last_reconfigure_seq = seq_read(netdevs[i].reconfigure_seq);
-        ovs_assert(!mempool_port_prepare(&ports[i], &netdevs[i], &needs, true,
-                                         &mp, &error));
+        netdev_was_asked(&netdevs[i]);
+        prepare_netdev(&ports[i], &netdevs[i], needs);
         mempool_port_commit(&ports[i]);
     }
     ovs_assert(whose_turn(netdevs, N) == -1);
@@ -1680,8 +1688,7 @@ test_turns(struct ovs_cmdl_context *ctx OVS_UNUSED)
     set_tx_descs(&sender, 10000);
     for (int i = 0; i < N; i++) {
         ovs_assert(whose_turn(netdevs, N) == i);
-        ovs_assert(!mempool_port_prepare(&ports[i], &netdevs[i], &needs, true,
-                                         &mp, &error));
+        prepare_netdev(&ports[i], &netdevs[i], needs);
         mempool_port_commit(&ports[i]);
         mempools_run();
     }
