@@ -840,125 +840,158 @@ test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
 /* "share". */
 
 /* Which ports share which pool, and that pools have what is demanded. */
-static void
-test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
-    struct mempool_port ports[6] = { { .netdev = NULL } };
-    struct mempool_needs needs = needs_of(128, 2, 512, 1024);
-    struct mempool_needs own_needs = needs_of(128, 1, 128, 0);
+/* Six ports, and the pools that four of them have. */
+struct share_test {
+    struct mempool_port ports[6];
+    struct mempool_needs needs;     /* Of ports[1]. */
+    struct mempool_needs own_needs; /* Of ports[3] and ports[4]. */
     struct rte_mempool *a, *b, *c, *d;
-    struct mempool_needs needs_512;
-    struct memory start, memory;
-    uint32_t size;
-    char *name;
-    size_t n;
+};
 
-    start_dpdk(256);
-    start = memory_now();
-
+static void
+share_pools(struct share_test *t)
+{
     /* One size of buffers, one pool. */
-    a = prepare_and_commit(&ports[0], needs_of(128, 1, 256, 512));
-    ovs_assert(has(a, 1, 256, 512, 1));
-    ovs_assert(prepare_and_commit(&ports[1], needs) == a);
-    ovs_assert(has(a, 3, 768, 1536, 1));
+    t->a = prepare_and_commit(&t->ports[0], needs_of(128, 1, 256, 512));
+    ovs_assert(has(t->a, 1, 256, 512, 1));
+    ovs_assert(prepare_and_commit(&t->ports[1], t->needs) == t->a);
+    ovs_assert(has(t->a, 3, 768, 1536, 1));
 
     /* Packets can go to all ports, whatever pool they are from. */
-    b = prepare_and_commit(&ports[2], needs_of(256, 1, 128, 64));
-    ovs_assert(b != a);
-    ovs_assert(has(a, 3, 768, 1600, 1));
-    ovs_assert(has(b, 1, 128, 1600, 1));
+    t->b = prepare_and_commit(&t->ports[2], needs_of(256, 1, 128, 64));
+    ovs_assert(t->b != t->a);
+    ovs_assert(has(t->a, 3, 768, 1600, 1));
+    ovs_assert(has(t->b, 1, 128, 1600, 1));
 
     /* Pools that aren't shared. */
-    own_needs.own_pool = true;
-    c = prepare_and_commit(&ports[3], own_needs);
-    d = prepare_and_commit(&ports[4], own_needs);
-    ovs_assert(c != a && c != b && d != a && d != b && d != c);
-    ovs_assert(has(a, 3, 768, 1600, 1));
-    ovs_assert(has(b, 1, 128, 1600, 1));
-    ovs_assert(has(c, 1, 128, 1600, 1));
-    ovs_assert(has(d, 1, 128, 1600, 1));
+    t->own_needs.own_pool = true;
+    t->c = prepare_and_commit(&t->ports[3], t->own_needs);
+    t->d = prepare_and_commit(&t->ports[4], t->own_needs);
+    ovs_assert(t->c != t->a && t->c != t->b);
+    ovs_assert(t->d != t->a && t->d != t->b && t->d != t->c);
+    ovs_assert(has(t->a, 3, 768, 1600, 1));
+    ovs_assert(has(t->b, 1, 128, 1600, 1));
+    ovs_assert(has(t->c, 1, 128, 1600, 1));
+    ovs_assert(has(t->d, 1, 128, 1600, 1));
+}
+
+static void
+share_next_pool(struct share_test *t)
+{
+    struct mempool_needs needs_128 = needs_of(128, 0, 0, 0);
+    struct mempool_needs needs_512 = needs_of(512, 0, 0, 0);
+    struct mempool_port *port = &t->ports[5];
+    struct memory memory;
+    char *name;
 
     /* A port that doesn't receive yet, then one without rings. */
-    ovs_assert(!prepare_and_commit(&ports[5], needs_of(0, 0, 0, 0)));
-    ovs_assert(has(a, 3, 768, 1600, 1));
-    ovs_assert(has(d, 1, 128, 1600, 1));
+    ovs_assert(!prepare_and_commit(port, needs_of(0, 0, 0, 0)));
+    ovs_assert(has(t->a, 3, 768, 1600, 1));
+    ovs_assert(has(t->d, 1, 128, 1600, 1));
     memory = memory_now();
-    ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
+    ovs_assert(prepare_and_commit(port, needs_128) == t->a);
 
     /* One pool after the other, which it can have back until it is swept. */
-    needs_512 = needs_of(512, 0, 0, 0);
-    name = xstrdup(prepare_and_commit(&ports[5], needs_512)->name);
+    name = xstrdup(prepare_and_commit(port, needs_512)->name);
     ovs_assert(memory_now().free < memory.free);
-    ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
-    ovs_assert(!strcmp(prepare_and_commit(&ports[5], needs_512)->name, name));
-    ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
+    ovs_assert(prepare_and_commit(port, needs_128) == t->a);
+    ovs_assert(!strcmp(prepare_and_commit(port, needs_512)->name, name));
+    ovs_assert(prepare_and_commit(port, needs_128) == t->a);
     mempools_run();
     ovs_assert(memory_is(memory));
-    ovs_assert(strcmp(prepare_and_commit(&ports[5], needs_512)->name, name));
-    ovs_assert(prepare_and_commit(&ports[5], needs_of(128, 0, 0, 0)) == a);
+    ovs_assert(strcmp(prepare_and_commit(port, needs_512)->name, name));
+    ovs_assert(prepare_and_commit(port, needs_128) == t->a);
     mempools_run();
     free(name);
+}
+
+static void
+share_same_pool(struct share_test *t)
+{
+    struct memory memory = memory_now();
+    size_t n = n_pools();
 
     /* What the port already has. */
-    ovs_assert(prepare(&ports[1], needs) == a);
-    mempool_port_commit(&ports[1]);
-    ovs_assert(prepare_and_commit(&ports[3], own_needs) == c);
+    ovs_assert(prepare(&t->ports[1], t->needs) == t->a);
+    mempool_port_commit(&t->ports[1]);
+    ovs_assert(prepare_and_commit(&t->ports[3], t->own_needs) == t->c);
     ovs_assert(memory_is(memory));
 
     /* Something else, given up for a third thing, given up for what the port
      * has, of which it loses nothing.  Until it has that, the queues of its
      * device may have either pool. */
-    own_needs.buffer_size = 256;
-    n = n_pools();
-    prepare(&ports[3], own_needs);
-    prepare(&ports[3], needs_of(512, 1, 128, 0));
-    own_needs.buffer_size = 128;
-    ovs_assert(prepare(&ports[3], own_needs) == c);
+    t->own_needs.buffer_size = 256;
+    prepare(&t->ports[3], t->own_needs);
+    prepare(&t->ports[3], needs_of(512, 1, 128, 0));
+    t->own_needs.buffer_size = 128;
+    ovs_assert(prepare(&t->ports[3], t->own_needs) == t->c);
     mempools_run();
     ovs_assert(n_pools() == n + 2);
-    mempool_port_lose(&ports[3]);
+    mempool_port_lose(&t->ports[3]);
     mempools_run();
     ovs_assert(n_pools() == n + 2);
-    mempool_port_commit(&ports[3]);
+    mempool_port_commit(&t->ports[3]);
     mempools_run();
     ovs_assert(n_pools() == n);
     ovs_assert(memory_is(memory));
+}
+
+static void
+share_larger_pools(struct share_test *t)
+{
+    uint32_t size;
 
     /* As long as the port can have either, there is enough for either. */
-    ovs_assert(prepare(&ports[2], needs_of(256, 2, 64, 256)) == b);
-    ovs_assert(has(a, 3, 768, 1792, 1));
-    ovs_assert(has(b, 2, 128, 1792, 1));
-    mempool_port_commit(&ports[2]);
-    ovs_assert(prepare(&ports[2], needs_of(256, 1, 512, 0)) == b);
-    ovs_assert(has(b, 2, 512, 1792, 1));
-    mempool_port_commit(&ports[2]);
+    ovs_assert(prepare(&t->ports[2], needs_of(256, 2, 64, 256)) == t->b);
+    ovs_assert(has(t->a, 3, 768, 1792, 1));
+    ovs_assert(has(t->b, 2, 128, 1792, 1));
+    mempool_port_commit(&t->ports[2]);
+    ovs_assert(prepare(&t->ports[2], needs_of(256, 1, 512, 0)) == t->b);
+    ovs_assert(has(t->b, 2, 512, 1792, 1));
+    mempool_port_commit(&t->ports[2]);
 
     /* One more thread, for which the second time no mbufs are added. */
     for (int i = 0; i < 2; i++) {
-        ovs_assert(prepare_and_commit(&ports[2], needs_of(256, 2, 512, 256))
-                   == b);
+        ovs_assert(prepare_and_commit(&t->ports[2], needs_of(256, 2, 512, 256))
+                   == t->b);
         mempool_thread_add();
-        ovs_assert(has(a, 3, 768, 1792, 2));
-        ovs_assert(has(b, 2, 512, 1792, 2));
-        ovs_assert(has(c, 1, 128, 1792, 2));
-        ovs_assert(has(d, 1, 128, 1792, 2));
+        ovs_assert(has(t->a, 3, 768, 1792, 2));
+        ovs_assert(has(t->b, 2, 512, 1792, 2));
+        ovs_assert(has(t->c, 1, 128, 1792, 2));
+        ovs_assert(has(t->d, 1, 128, 1792, 2));
         mempool_thread_remove();
     }
 
     /* Fragments count once there was one. */
-    size = d->populated_size;
+    size = t->d->populated_size;
     mempool_thread_add();
     mempool_set_max_frags(2000);
     mempools_run();
-    ovs_assert(d->populated_size == size);
+    ovs_assert(t->d->populated_size == size);
     mempool_frags_in_use();
     mempools_run();
-    ovs_assert(d->populated_size == size + 2000);
-    ovs_assert(dpdk_memory_avail(d) == d->populated_size);
+    ovs_assert(t->d->populated_size == size + 2000);
+    ovs_assert(dpdk_memory_avail(t->d) == t->d->populated_size);
     mempool_thread_remove();
+}
 
-    for (int i = 0; i < ARRAY_SIZE(ports); i++) {
-        destroy(&ports[i]);
+static void
+test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct share_test t = {
+        .needs = needs_of(128, 2, 512, 1024),
+        .own_needs = needs_of(128, 1, 128, 0),
+    };
+    struct memory start;
+
+    start_dpdk(256);
+    start = memory_now();
+    share_pools(&t);
+    share_next_pool(&t);
+    share_same_pool(&t);
+    share_larger_pools(&t);
+    for (int i = 0; i < ARRAY_SIZE(t.ports); i++) {
+        destroy(&t.ports[i]);
     }
     ovs_assert(memory_is(start));
 }
@@ -1005,113 +1038,90 @@ missing_of(const struct mempool_port *port)
 
 /* With too little memory, only what a port can't start without is refused;
  * otherwise a port gets what there is, until there is more. */
+/* Ports 'a' and 'b' have pools, 'c' and 'd' are added, in little memory. */
+struct short_test {
+    struct mempool_port a, b, c, d;
+    struct mempool_needs needs;         /* Of 'a'. */
+    struct mempool_needs away;          /* Of 'c', a guest's. */
+    struct rte_mempool *mp, *large_mp;  /* Of 'a' and 'b'. */
+};
+
 static void
-test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
+short_refuse(struct short_test *t)
 {
-    const struct mempool_needs needs = needs_of(1024, 1, 256, 256);
     const struct mempool_needs too_many = needs_of(1024, 1, 32768, 256);
     const struct mempool_needs too_large = needs_of(9216, 1, 4096, 256);
-    const struct mempool_needs large = needs_of(2048, 1, 1024, 4096);
-    struct mempool_needs away = needs_of(9216, 0, 0, 0);
-    struct mempool_needs fewer = needs_of(1024, 0, 0, 0);
-    struct mempool_demand_input in = demand_input(1, 1024, 256 + 4096, 1);
-    struct mempool_port a = { .netdev = NULL };
-    struct mempool_port b = { .netdev = NULL };
-    struct mempool_port c = { .netdev = NULL };
-    struct mempool_port d = { .netdev = NULL };
-    struct rte_mempool *mp, *large_mp, *none = NULL;
-    struct memory memory;
-    int n_threads = 1;
-    void *filler;
+    struct memory memory = memory_now();
+    struct rte_mempool *none = NULL;
     char *error;
 
-    start_dpdk(29);
-    mp = prepare_and_commit(&a, needs);
-    ovs_assert(has(mp, 1, 256, 256, 1));
-
     /* A request with which a port, new or not, couldn't start. */
-    memory = memory_now();
-    prepare_in_vain(&c, too_large);
-    prepare_in_vain(&c, too_many);
-    ovs_assert(!c.known);
-    prepare_in_vain(&a, too_large);
-    prepare_in_vain(&a, too_many);
-    ovs_assert(prepare_and_commit(&a, needs) == mp);
+    prepare_in_vain(&t->c, too_large);
+    prepare_in_vain(&t->c, too_many);
+    ovs_assert(!t->c.known);
+    prepare_in_vain(&t->a, too_large);
+    prepare_in_vain(&t->a, too_many);
+    ovs_assert(prepare_and_commit(&t->a, t->needs) == t->mp);
     ovs_assert(memory_is(memory));
 
     /* What it was prepared for before is void. */
-    prepare(&a, needs_of(512, 1, 256, 256));
-    ovs_assert(mempool_port_prepare(&a, &netdev, &too_large, true, &none,
+    prepare(&t->a, needs_of(512, 1, 256, 256));
+    ovs_assert(mempool_port_prepare(&t->a, &netdev, &too_large, true, &none,
                                     &error) == ENOMEM);
     free(error);
-    mempool_port_commit(&a);
+    mempool_port_commit(&t->a);
     mempools_run();
     ovs_assert(memory_is(memory));
-    ovs_assert(prepare_and_commit(&a, needs) == mp);
+    ovs_assert(prepare_and_commit(&t->a, t->needs) == t->mp);
+}
 
-    /* A port that can start gets what there is. */
-    large_mp = prepare_and_commit(&b, large);
-    ovs_assert(large_mp->populated_size >= mempool_demand_to_start(&in));
-    ovs_assert(large_mp->populated_size < mempool_demand(&in).total);
-    ovs_assert(missing_of(&b));
-    ovs_assert(can_receive(large_mp));
-
-    /* Threads and fragments are never refused. */
-    for (; n_threads < 20; n_threads++) {
-        mempool_thread_add();
-    }
-    count_frags(20000);
-    ovs_assert(prepare_and_commit(&a, needs) == mp);
-    ovs_assert(missing_of(&a) && missing_of(&b));
-    ovs_assert(can_receive(mp));
+static void
+short_guest(struct short_test *t, int n_threads)
+{
+    struct mempool_needs fewer = needs_of(1024, 0, 0, 0);
+    struct mempool_demand_input in = demand_input(1, 256, 0, n_threads);
+    struct rte_mempool *none = NULL;
+    char *error;
 
     /* For a guest that is yet to connect, a lack of memory is reported now. */
-    away.away = true;
-    prepare_in_vain(&c, away);
-    ovs_assert(!c.known);
-    away.mtu = 1500;
-    ovs_assert(!prepare_and_commit(&c, away));
+    t->away.away = true;
+    prepare_in_vain(&t->c, t->away);
+    ovs_assert(!t->c.known);
+    t->away.mtu = 1500;
+    ovs_assert(!prepare_and_commit(&t->c, t->away));
 
     /* If it connects and there is no memory, it waits. */
-    away.away = false;
+    t->away.away = false;
     reconf_requested();
-    ovs_assert(mempool_port_prepare(&c, &netdev, &away, true, &none, &error)
-               == ENOMEM);
+    ovs_assert(mempool_port_prepare(&t->c, &netdev, &t->away, true, &none,
+                                    &error) == ENOMEM);
     free(error);
-    ovs_assert(c.waits);
+    ovs_assert(t->c.waits);
     mempools_run();
-    ovs_assert(c.waits && !reconf_requested());
+    ovs_assert(t->c.waits && !reconf_requested());
 
     /* If others use such a pool, it shares that, whatever it is missing. */
     fewer.away = true;
-    prepare_and_commit(&d, fewer);
+    prepare_and_commit(&t->d, fewer);
     fewer.away = false;
-    in = demand_input(1, 256, 0, n_threads);
-    ovs_assert(mp->populated_size < MIN(mempool_demand_to_start(&in),
-                                        MEMPOOL_OLD_MIN_MBUFS));
-    ovs_assert(prepare_and_commit(&d, fewer) == mp);
+    ovs_assert(t->mp->populated_size < MIN(mempool_demand_to_start(&in),
+                                           MEMPOOL_OLD_MIN_MBUFS));
+    ovs_assert(prepare_and_commit(&t->d, fewer) == t->mp);
 
     /* But it doesn't leave a better one for that. */
-    ovs_assert(prepare(&b, fewer) == large_mp);
-    mempool_port_keep(&b);
-    destroy(&d);
+    ovs_assert(prepare(&t->b, fewer) == t->large_mp);
+    mempool_port_keep(&t->b);
+    destroy(&t->d);
+}
 
-    /* When others are gone, it gets what it needs, and is asked to take it. */
-    for (; n_threads > 1; n_threads--) {
-        mempool_thread_remove();
-    }
-    count_frags(0);
-    destroy(&b);
-    mempools_run();
-    ovs_assert(!missing_of(&a));
-    ovs_assert(!c.waits && reconf_requested());
-    ovs_assert(prepare_and_commit(&c, away));
-    destroy(&c);
-    mempools_run();
+/* A pool that is too small gets what it needs when there is memory. */
+static void
+short_grow(struct mempool_needs large)
+{
+    struct mempool_port b = { .netdev = NULL };
+    struct rte_mempool *large_mp;
+    void *filler;
 
-    /* So does a pool that is too small. */
-    destroy(&a);
-    memset(&b, 0, sizeof b);
     filler = rte_malloc(NULL, memory_now().greatest - (17 << 20), 0);
     ovs_assert(filler);
     large_mp = prepare_and_commit(&b, large);
@@ -1120,6 +1130,58 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     mempools_run();
     ovs_assert(!missing_of(&b));
     ovs_assert(has(large_mp, 1, 1024, 4096, 1));
+    destroy(&b);
+}
+
+static void
+test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    const struct mempool_needs large = needs_of(2048, 1, 1024, 4096);
+    struct mempool_demand_input in = demand_input(1, 1024, 256 + 4096, 1);
+    struct short_test t = {
+        .needs = needs_of(1024, 1, 256, 256),
+        .away = needs_of(9216, 0, 0, 0),
+    };
+    int n_threads = 1;
+
+    start_dpdk(29);
+    t.mp = prepare_and_commit(&t.a, t.needs);
+    ovs_assert(has(t.mp, 1, 256, 256, 1));
+    short_refuse(&t);
+
+    /* A port that can start gets what there is. */
+    t.large_mp = prepare_and_commit(&t.b, large);
+    ovs_assert(t.large_mp->populated_size >= mempool_demand_to_start(&in));
+    ovs_assert(t.large_mp->populated_size < mempool_demand(&in).total);
+    ovs_assert(missing_of(&t.b));
+    ovs_assert(can_receive(t.large_mp));
+
+    /* Threads and fragments are never refused. */
+    for (; n_threads < 20; n_threads++) {
+        mempool_thread_add();
+    }
+    count_frags(20000);
+    ovs_assert(prepare_and_commit(&t.a, t.needs) == t.mp);
+    ovs_assert(missing_of(&t.a) && missing_of(&t.b));
+    ovs_assert(can_receive(t.mp));
+
+    short_guest(&t, n_threads);
+
+    /* When others are gone, it gets what it needs, and is asked to take it. */
+    for (; n_threads > 1; n_threads--) {
+        mempool_thread_remove();
+    }
+    count_frags(0);
+    destroy(&t.b);
+    mempools_run();
+    ovs_assert(!missing_of(&t.a));
+    ovs_assert(!t.c.waits && reconf_requested());
+    ovs_assert(prepare_and_commit(&t.c, t.away));
+    destroy(&t.c);
+    mempools_run();
+    destroy(&t.a);
+
+    short_grow(large);
 }
 
 /* "shrink". */
@@ -1346,48 +1408,41 @@ has_ops(const struct rte_mempool *mp, const char *name)
 }
 
 /* A pool that can't grow is replaced, and its ports reconfigure. */
+/* Three ports whose mempools are replaced, and one that only sends. */
+struct replace_test {
+    struct mempool_port a, b, c, sender;
+    struct mempool_needs needs; /* What 'a' and 'c' need. */
+    struct mempool_needs more;  /* What 'b' needs in the end. */
+};
+
 static void
-test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
+replace_mempools(struct replace_test *t)
 {
-    struct mempool_needs needs = needs_of(128, 1, 64, 64);
-    struct mempool_needs more = needs_of(128, 1, 2000, 64);
-    struct mempool_needs once = needs_of(128, 1, 640, 64);
-    struct mempool_port a = { .netdev = NULL };
-    struct mempool_port b = { .netdev = NULL };
-    struct mempool_port c = { .netdev = NULL };
-    struct mempool_port d = { .netdev = NULL };
-    struct mempool_port sender = { .netdev = NULL };
     struct rte_mempool *growing, *old, *new;
     struct rte_mbuf **mbufs;
-    struct memory memory;
-    struct memory start;
-
-    needs.old_mbufs = more.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
-    start_dpdk(800);
-    start = memory_now();
 
     /* As long as all ports take mbufs that a pool gets while they run, it
      * grows. */
-    growing = prepare_and_commit(&c, needs);
+    growing = prepare_and_commit(&t->c, t->needs);
     ovs_assert(has_ops(growing, "ovs_counting"));
     ovs_assert(has(growing, 1, 64, 64, 1));
-    ovs_assert(prepare_and_commit(&a, needs) == growing);
+    ovs_assert(prepare_and_commit(&t->a, t->needs) == growing);
     ovs_assert(has(growing, 2, 128, 128, 1));
 
     /* When one port doesn't, existing pools are replaced: that port can send
      * from any of them. */
-    needs.grows_in_place = more.grows_in_place = false;
-    old = prepare(&b, needs);
+    t->needs.grows_in_place = t->more.grows_in_place = false;
+    old = prepare(&t->b, t->needs);
     ovs_assert(old != growing);
     ovs_assert(has_ops(old, "ovs_counting"));
     ovs_assert(old->size == demand_of(3, 192, 192, 1) * 4);
     ovs_assert(old->populated_size == old->size);
     ovs_assert(reconf_requested());
-    ovs_assert(mempool_port_must_move(&a) && mempool_port_must_move(&c));
-    mempool_port_commit(&b);
-    ovs_assert(prepare_and_commit(&a, needs) == old);
-    ovs_assert(prepare_and_commit(&c, needs) == old);
-    ovs_assert(!mempool_port_must_move(&a));
+    ovs_assert(mempool_port_must_move(&t->a) && mempool_port_must_move(&t->c));
+    mempool_port_commit(&t->b);
+    ovs_assert(prepare_and_commit(&t->a, t->needs) == old);
+    ovs_assert(prepare_and_commit(&t->c, t->needs) == old);
+    ovs_assert(!mempool_port_must_move(&t->a));
     ovs_assert(n_pools() == 1);
     ovs_assert(can_receive(old));
     ovs_assert(((struct dp_packet *) *(mbufs = take(old, 1)))->source
@@ -1395,16 +1450,17 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     /* The old pool stays until its ports have the new one. */
     reconf_requested();
-    new = prepare(&b, more);
+    new = prepare(&t->b, t->more);
     ovs_assert(new != old);
     ovs_assert(new->populated_size == demand_of(3, 2128, 192, 1) * 4);
     ovs_assert(reconf_requested());
-    ovs_assert(mempool_port_must_move(&a) && mempool_port_must_move(&b));
-    mempool_port_commit(&b);
-    ovs_assert(mempool_port_must_move(&a) && !mempool_port_must_move(&b));
+    ovs_assert(mempool_port_must_move(&t->a) && mempool_port_must_move(&t->b));
+    mempool_port_commit(&t->b);
+    ovs_assert(mempool_port_must_move(&t->a)
+               && !mempool_port_must_move(&t->b));
     ovs_assert(n_pools() == 2);
-    ovs_assert(prepare_and_commit(&a, needs) == new);
-    ovs_assert(prepare_and_commit(&c, needs) == new);
+    ovs_assert(prepare_and_commit(&t->a, t->needs) == new);
+    ovs_assert(prepare_and_commit(&t->c, t->needs) == new);
     reconf_requested();
 
     /* It also stays until its last mbuf is back. */
@@ -1412,71 +1468,93 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     put(old, mbufs, 1);
     ovs_assert(n_pools() == 1);
     ovs_assert(can_receive(new));
+}
+
+static void
+replace_in_vain(struct replace_test *t)
+{
+    struct rte_mempool *mp = prepare_and_commit(&t->b, t->more);
+    struct memory memory = memory_now();
 
     /* If a pool can't be replaced, its ports go on. */
-    memory = memory_now();
-    prepare_in_vain(&b, needs_of(128, 1, 1 << 20, 64));
-    ovs_assert(!mempool_port_must_move(&a) && !mempool_port_must_move(&b));
+    prepare_in_vain(&t->b, needs_of(128, 1, 1 << 20, 64));
+    ovs_assert(!mempool_port_must_move(&t->a)
+               && !mempool_port_must_move(&t->b));
     ovs_assert(!reconf_requested());
-    ovs_assert(prepare_and_commit(&b, more) == new);
+    ovs_assert(prepare_and_commit(&t->b, t->more) == mp);
     ovs_assert(memory_is(memory));
 
     /* Not replaced for the sake of fragments, which anybody may send. */
     count_frags(3000);
     ovs_assert(!reconf_requested());
-    ovs_assert(prepare_and_commit(&a, needs) == new);
+    ovs_assert(prepare_and_commit(&t->a, t->needs) == mp);
     count_frags(0);
+}
+
+static void
+replace_for_sender(struct replace_test *t)
+{
+    struct rte_mempool *new = prepare_and_commit(&t->b, t->more);
+    struct rte_mempool *old;
 
     /* Replaced for another port, and once more before a port has it; with less
      * in addition, since a port was refused. */
-    set_tx_descs(&sender, 10000);
+    set_tx_descs(&t->sender, 10000);
     ovs_assert(reconf_requested());
-    old = prepare(&a, needs);
+    old = prepare(&t->a, t->needs);
     ovs_assert(old != new);
     ovs_assert(old->populated_size
                == (10000 + demand_of(3, 2128, 192, 1)) * 3 / 2);
-    set_tx_descs(&sender, 51000);
+    set_tx_descs(&t->sender, 51000);
     ovs_assert(reconf_requested());
-    mempool_port_commit(&a);
-    ovs_assert(mempool_port_must_move(&a));
+    mempool_port_commit(&t->a);
+    ovs_assert(mempool_port_must_move(&t->a));
     ovs_assert(can_receive(old));
-    new = prepare_and_commit(&a, needs);
+    new = prepare_and_commit(&t->a, t->needs);
     ovs_assert(new != old);
     ovs_assert(new->populated_size
                == (51000 + demand_of(3, 2128, 192, 1)) * 3 / 2);
-    ovs_assert(prepare_and_commit(&b, more) == new);
-    ovs_assert(prepare_and_commit(&c, needs) == new);
+    ovs_assert(prepare_and_commit(&t->b, t->more) == new);
+    ovs_assert(prepare_and_commit(&t->c, t->needs) == new);
     ovs_assert(n_pools() == 1);
 
     /* Up to what the old formulas would take, which is that many mbufs. */
-    set_tx_descs(&sender, 220000);
-    new = prepare_and_commit(&a, needs);
+    set_tx_descs(&t->sender, 220000);
+    new = prepare_and_commit(&t->a, t->needs);
     ovs_assert(new->populated_size == MEMPOOL_OLD_MAX_MBUFS);
-    set_tx_descs(&sender, 500000);
-    ovs_assert(prepare_and_commit(&a, needs) == new);
-    ovs_assert(prepare_and_commit(&b, more) == new);
-    ovs_assert(prepare_and_commit(&c, needs) == new);
+    set_tx_descs(&t->sender, 500000);
+    ovs_assert(prepare_and_commit(&t->a, t->needs) == new);
+    ovs_assert(prepare_and_commit(&t->b, t->more) == new);
+    ovs_assert(prepare_and_commit(&t->c, t->needs) == new);
 
     /* A headroom comes on top of that. */
     mempool_set_headroom("50");
-    ovs_assert(prepare_and_commit(&a, needs) == new);
-    destroy(&a);
-    destroy(&b);
-    destroy(&c);
-    new = prepare_and_commit(&a, needs);
+    ovs_assert(prepare_and_commit(&t->a, t->needs) == new);
+    destroy(&t->a);
+    destroy(&t->b);
+    destroy(&t->c);
+    new = prepare_and_commit(&t->a, t->needs);
     ovs_assert(new->populated_size == MEMPOOL_OLD_MAX_MBUFS * 3 / 2);
     mempool_set_headroom("0");
-    set_tx_descs(&sender, 0);
-    destroy(&a);
+    destroy(&t->sender);
+    destroy(&t->a);
+}
 
-    /* A pool that can't be replaced has a port to itself, and stays; others
-     * grow beside it. */
+/* A pool that can't be replaced has a port to itself, and stays; others grow
+ * beside it. */
+static void
+replace_others(void)
+{
+    struct mempool_needs needs = needs_of(128, 1, 64, 64);
+    struct mempool_needs once = needs_of(128, 1, 640, 64);
+    struct mempool_port a = { .netdev = NULL };
+    struct mempool_port d = { .netdev = NULL };
+    struct rte_mempool *growing, *old;
+
     once.starts_once = true;
     old = prepare_and_commit(&d, once);
     ovs_assert(old->size == 2 * demand_of(1, 640, 64, 1));
     ovs_assert(old->populated_size == old->size);
-    needs.grows_in_place = true;
-    memset(&a, 0, sizeof a);
     growing = prepare_and_commit(&a, needs);
     ovs_assert(growing != old && has_ops(growing, "ovs_counting"));
     prepare_and_commit(&a, needs_of(128, 1, 64, 1 << 12));
@@ -1484,12 +1562,18 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&d, once) == old);
     destroy(&a);
     destroy(&d);
+}
 
-    /* A guest's port is asked, too, unless it switches. */
-    needs = needs_of(128, 0, 0, 0);
+/* A guest's port is asked, too, unless it switches. */
+static void
+replace_for_guest(void)
+{
+    struct mempool_needs needs = needs_of(128, 0, 0, 0);
+    struct mempool_port a = { .netdev = NULL };
+    struct mempool_port sender = { .netdev = NULL };
+
     needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
     needs.grows_in_place = false;
-    memset(&a, 0, sizeof a);
     prepare_and_commit(&a, needs);
     reconf_requested();
     set_tx_descs(&sender, 10000);
@@ -1499,15 +1583,21 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     set_tx_descs(&sender, 51000);
     ovs_assert(mempool_port_must_move(&a) && !reconf_requested());
     prepare_and_commit(&a, needs);
-    set_tx_descs(&sender, 0);
+    destroy(&sender);
     destroy(&a);
+}
 
-    /* A port that can't be reconfigured is asked again when there is another
-     * amount of memory. */
-    needs = needs_of(128, 1, 64, 64);
+/* A port that can't be reconfigured is asked again when there is another
+ * amount of memory. */
+static void
+replace_at_new_memory(void)
+{
+    struct mempool_needs needs = needs_of(128, 1, 64, 64);
+    struct mempool_port a = { .netdev = NULL };
+    struct mempool_port b = { .netdev = NULL };
+    struct mempool_port sender = { .netdev = NULL };
+
     needs.grows_in_place = false;
-    memset(&a, 0, sizeof a);
-    memset(&b, 0, sizeof b);
     prepare_and_commit(&a, needs);
     reconf_requested();
     set_tx_descs(&sender, 10000);
@@ -1519,16 +1609,21 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(reconf_requested());
     prepare_and_commit(&a, needs);
     ovs_assert(!mempool_port_must_move(&a));
-    set_tx_descs(&sender, 0);
-
+    destroy(&sender);
     destroy(&a);
     destroy(&b);
+}
 
-    /* One that may have grown is replaced for a driver that keeps a record of
-     * memory, even if it is large enough: the driver may know a part of it. */
-    needs.grows_in_place = true;
-    memset(&a, 0, sizeof a);
-    memset(&b, 0, sizeof b);
+/* One that may have grown is replaced for a driver that keeps a record of
+ * memory, even if it is large enough: the driver may know a part of it. */
+static void
+replace_grown(void)
+{
+    struct mempool_needs needs = needs_of(128, 1, 64, 64);
+    struct mempool_port a = { .netdev = NULL };
+    struct mempool_port b = { .netdev = NULL };
+    struct rte_mempool *growing, *new;
+
     growing = prepare_and_commit(&a, needs_of(128, 1, 4000, 64));
     ovs_assert(prepare_and_commit(&a, needs) == growing);
     needs.grows_in_place = false;
@@ -1539,8 +1634,28 @@ test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(prepare_and_commit(&a, needs) == new);
     destroy(&a);
     destroy(&b);
+}
 
-    destroy(&sender);
+static void
+test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct replace_test t = {
+        .needs = needs_of(128, 1, 64, 64),
+        .more = needs_of(128, 1, 2000, 64),
+    };
+    struct memory start;
+
+    t.needs.old_mbufs = t.more.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
+    start_dpdk(800);
+    start = memory_now();
+
+    replace_mempools(&t);
+    replace_in_vain(&t);
+    replace_for_sender(&t);
+    replace_others();
+    replace_for_guest();
+    replace_at_new_memory();
+    replace_grown();
     ovs_assert(memory_is(start));
 }
 
