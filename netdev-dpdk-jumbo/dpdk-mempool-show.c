@@ -88,7 +88,7 @@ fits(size_t missing, size_t free_, bool limited)
 static void
 put_fits(struct ds *s, size_t missing, size_t free_, bool limited)
 {
-    ds_put_format(s, "%.1f MB more, %.1f MB are free: %s%s\n", mb(missing),
+    ds_put_format(s, "%.1f MB more, %.1f MB is free: %s%s\n", mb(missing),
                   mb(free_),
                   fits(missing, free_, limited) ? "fits" : "does not fit",
                   missing <= free_ && limited

@@ -294,14 +294,13 @@ shortage(int memory_node, size_t needed)
 {
     size_t free_ = dpdk_memory_free_bytes(memory_node);
 
-    /* If it isn't for the sum, the memory is in too small pieces. */
     refused[memory_node] = MAX(needed, free_ + 1);
     refused_runs[memory_node] = 0;
-    return xasprintf("%.1f MB of memory for mbufs are needed on NUMA node %d, "
-                     "where %.1f MB are free%s", needed / 1e6, memory_node,
+    return xasprintf("%.1f MB of memory for mbufs is needed on NUMA node %d, "
+                     "where %.1f MB is free%s", needed / 1e6, memory_node,
                      free_ / 1e6,
-                     free_ >= needed ? ", but in too small pieces or "
-                                       "beyond dpdk-socket-limit" : "");
+                     free_ >= needed ? ", but too fragmented or beyond "
+                                       "dpdk-socket-limit" : "");
 }
 
 /* Forgets refusals that no port waits for any more. */

@@ -262,8 +262,8 @@ prepare_in_vain(struct mempool_port *port, struct mempool_needs needs)
                == ENOMEM);
     ovs_assert(!!mp == !!port->pool);
     ovs_assert(memory_is(memory));
-    ovs_assert(ovs_scan(error, "%d.%*d MB of memory for mbufs are needed on "
-                        "NUMA node 0, where %d.%*d MB are free",
+    ovs_assert(ovs_scan(error, "%d.%*d MB of memory for mbufs is needed on "
+                        "NUMA node 0, where %d.%*d MB is free",
                         &needed, &available));
     ovs_assert(needed >= available);
     free(error);
