@@ -31,6 +31,7 @@
 
 #include "dp-packet.h"
 #include "ovs-atomic.h"
+#include "svec.h"
 #include "util.h"
 
 /* Sizes. */
@@ -233,8 +234,9 @@ dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
         continue;
     }
 
-    /* If DPDK can't fill the thread's cache, it tries again with less. */
-    if (OVS_UNLIKELY(error) && n <= mp->cache_size) {
+    /* If DPDK can't fill the thread's cache, or from 26.07 on a half of it, it
+     * tries again with less. */
+    if (OVS_UNLIKELY(error) && n < mp->cache_size / 2) {
         uint64_t orig;
 
         atomic_add_relaxed(&use->n_failed, 1, &orig);
@@ -433,6 +435,50 @@ dpdk_memory_take_failure(const struct rte_mempool *mp)
 
 /* Free memory. */
 
+/* Bytes that DPDK may take from the system on each node, or 0 for any. */
+static size_t socket_limits[RTE_MAX_NUMA_NODES];
+
+/* DPDK has all the memory that it will ever have. */
+static bool legacy_mem;
+
+/* Takes from 'args', those of DPDK's EAL, how much memory DPDK may take from
+ * the system, since DPDK doesn't report it. */
+void
+dpdk_memory_set_eal_args(const struct svec *args)
+{
+    static const char limit[] = "--socket-limit";
+
+    for (size_t i = 0; i < args->n; i++) {
+        const char *arg = args->names[i];
+
+        if (!strcmp(arg, "--legacy-mem")) {
+            legacy_mem = true;
+        } else if (!strncmp(arg, limit, strlen(limit))) {
+            const char *mib = arg[strlen(limit)] ? arg + sizeof limit
+                              : i + 1 < args->n ? args->names[i + 1] : "";
+
+            for (int node = 0; *mib && node < RTE_MAX_NUMA_NODES; node++) {
+                char *end;
+
+                socket_limits[node] = (size_t) strtoul(mib, &end, 10) << 20;
+                mib = *end ? end + 1 : end;
+            }
+        }
+    }
+}
+
+/* Returns the bytes that DPDK may take from the system for 'memory_node', of
+ * which it has 'taken' already: SIZE_MAX if there is no limit. */
+size_t
+dpdk_memory_allowed(int memory_node, size_t taken)
+{
+    size_t limit = socket_limits[memory_node];
+
+    return legacy_mem ? 0
+           : limit ? limit - MIN(limit, taken)
+           : SIZE_MAX;
+}
+
 /* What DPDK could still take from the system as pages of one size. */
 struct free_pages {
     int numa_id;
@@ -515,17 +561,15 @@ dpdk_memory_node(int numa_id)
 }
 
 /* Returns the bytes of 'memory_node' that are free for mbufs: what DPDK has,
- * and the hugepages that it can get from the system, including those that
- * dpdk-socket-limit forbids, since DPDK doesn't report its limit. */
+ * and the hugepages that it can get from the system. */
 size_t
 dpdk_memory_free_bytes(int memory_node)
 {
     struct rte_malloc_socket_stats stats = { .heap_freesz_bytes = 0 };
     struct free_pages pages = { .numa_id = memory_node };
-    size_t size;
+    size_t size = 0;
 
     rte_malloc_get_socket_stats(memory_node, &stats);
-    size = stats.heap_freesz_bytes;
     while (rte_eal_has_hugepages()
            && rte_memseg_list_walk(count_free_pages, &pages) >= 0
            && pages.page_size) {
@@ -537,7 +581,9 @@ dpdk_memory_free_bytes(int memory_node)
             .above = pages.page_size,
         };
     }
-    return size;
+    return stats.heap_freesz_bytes
+           + MIN(size, dpdk_memory_allowed(memory_node,
+                                           stats.heap_totalsz_bytes));
 }
 
 /* Returns true if 'size' bytes are free for mbufs on another node than

@@ -34,6 +34,8 @@
 
 #include "dpdk-mempool-layout.h"
 
+struct svec;
+
 /* Mbufs that each lcore keeps for itself, so that it seldom needs the shared
  * ring.  The most that DPDK allows. */
 #define MEMPOOL_CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
@@ -79,6 +81,8 @@ RTE_DECLARE_PER_LCORE(const struct rte_mempool *, dpdk_memory_failed)
 
 bool dpdk_memory_take_failure(const struct rte_mempool *);
 
+void dpdk_memory_set_eal_args(const struct svec *);
+size_t dpdk_memory_allowed(int memory_node, size_t taken);
 int dpdk_memory_node(int numa_id);
 size_t dpdk_memory_free_bytes(int memory_node);
 bool dpdk_memory_elsewhere(int memory_node, size_t size);

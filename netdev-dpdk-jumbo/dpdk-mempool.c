@@ -299,8 +299,7 @@ shortage(int memory_node, size_t needed)
     return xasprintf("%.1f MB of memory for mbufs is needed on NUMA node %d, "
                      "where %.1f MB is free%s", needed / 1e6, memory_node,
                      free_ / 1e6,
-                     free_ >= needed ? ", but too fragmented or beyond "
-                                       "dpdk-socket-limit" : "");
+                     free_ >= needed ? ", but too fragmented" : "");
 }
 
 /* Forgets refusals that no port waits for any more. */

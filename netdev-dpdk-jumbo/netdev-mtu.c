@@ -153,6 +153,14 @@ add_mtu(struct netdev_mtu_attempt *attempt, int mtu)
     }
 }
 
+/* Returns true if the MTU 'requested' failed and isn't tried again, unless
+ * netdev_mtu_forget() is called. */
+bool
+netdev_mtu_has_failed(const struct netdev_mtu_outcome *outcome, int requested)
+{
+    return outcome->reason && requested == outcome->mtu;
+}
+
 /* Starts to reconfigure a device, whose MTU is 'in_effect', or 0 if it is new,
  * for the MTU 'requested'.  That is to be tried first, then the fall-back,
  * then the MTU in effect, or the default if the device is new.
@@ -165,7 +173,8 @@ netdev_mtu_start(struct netdev_mtu_attempt *attempt,
                  int in_effect)
 {
     if (outcome->reason
-        && (requested == in_effect || requested != outcome->mtu)) {
+        && (requested == in_effect
+            || !netdev_mtu_has_failed(outcome, requested))) {
         netdev_mtu_forget(outcome);
     }
     memset(attempt, 0, sizeof *attempt);

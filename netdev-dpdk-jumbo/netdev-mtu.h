@@ -96,6 +96,7 @@ struct netdev_mtu_attempt {
     int next[2];                /* What to try after it, or 0. */
 };
 
+bool netdev_mtu_has_failed(const struct netdev_mtu_outcome *, int requested);
 void netdev_mtu_start(struct netdev_mtu_attempt *, struct netdev_mtu_outcome *,
                       int requested, int in_effect);
 bool netdev_mtu_next(struct netdev_mtu_attempt *, struct netdev_mtu_outcome *,

@@ -46,6 +46,7 @@
 #include "ovstest.h"
 #include "random.h"
 #include "seq.h"
+#include "svec.h"
 #include "test-dpdk-mempool.h"
 #include "timeval.h"
 #include "util.h"
@@ -994,6 +995,39 @@ test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
         destroy(&t.ports[i]);
     }
     ovs_assert(memory_is(start));
+}
+
+/* "allowed". */
+
+/* DPDK takes no more from the system than the arguments of its EAL allow. */
+static void
+test_allowed(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct svec args = SVEC_EMPTY_INITIALIZER;
+
+    svec_add(&args, "ovs");
+    dpdk_memory_set_eal_args(&args);
+    ovs_assert(dpdk_memory_allowed(0, 1000 << 20) == SIZE_MAX);
+
+    svec_add(&args, "--socket-limit");
+    svec_add(&args, "512,0");
+    dpdk_memory_set_eal_args(&args);
+    ovs_assert(dpdk_memory_allowed(0, 0) == 512 << 20);
+    ovs_assert(dpdk_memory_allowed(0, 500 << 20) == 12 << 20);
+    ovs_assert(dpdk_memory_allowed(0, 600 << 20) == 0);
+    ovs_assert(dpdk_memory_allowed(1, 600 << 20) == SIZE_MAX);
+    ovs_assert(dpdk_memory_allowed(2, 600 << 20) == SIZE_MAX);
+
+    svec_add(&args, "--socket-limit=0,64");
+    dpdk_memory_set_eal_args(&args);
+    ovs_assert(dpdk_memory_allowed(0, 600 << 20) == SIZE_MAX);
+    ovs_assert(dpdk_memory_allowed(1, 0) == 64 << 20);
+
+    svec_add(&args, "--legacy-mem");
+    dpdk_memory_set_eal_args(&args);
+    ovs_assert(dpdk_memory_allowed(0, 0) == 0);
+    ovs_assert(dpdk_memory_allowed(1, 0) == 0);
+    svec_destroy(&args);
 }
 
 /* "limit". */
@@ -2307,6 +2341,7 @@ static const struct ovs_cmdl_command commands[] = {
     {"grow", NULL, 0, 0, test_grow, OVS_RO},
     {"leak", NULL, 0, 0, test_leak, OVS_RO},
     {"share", NULL, 0, 0, test_share, OVS_RO},
+    {"allowed", NULL, 0, 0, test_allowed, OVS_RO},
     {"limit", NULL, 0, 0, test_limit, OVS_RO},
     {"short", NULL, 0, 0, test_short, OVS_RO},
     {"shrink", NULL, 1, 1, test_shrink, OVS_RO},
