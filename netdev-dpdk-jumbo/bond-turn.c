@@ -45,6 +45,9 @@ go_on(struct bond_turn *turn, const struct bond_turn_input *in,
 static enum bond_turn_action
 find_turn(struct bond_turn *turn, const struct bond_turn_input *in)
 {
+    bool was_alone = turn->is_alone;
+
+    turn->is_alone = in->is_waiting && in->is_enabled && !in->has_others;
     if (!in->is_waiting) {
         if (turn->is_on && in->now >= turn->expires) {
             turn->is_on = false;
@@ -58,8 +61,11 @@ find_turn(struct bond_turn *turn, const struct bond_turn_input *in)
         go_on(turn, in, BOND_TURN_NOBODYS,
               in->updelay + BOND_TURN_RETURN_MSEC);
         return BOND_TURN_REVALIDATE;
-    } else if (!in->has_others) {
-        if (in->now >= turn->expires) {
+    } else if (turn->is_alone) {
+        if (!was_alone) {
+            go_on(turn, in, BOND_TURN_NOBODYS,
+                  in->updelay + BOND_TURN_RETURN_MSEC);
+        } else if (in->now >= turn->expires) {
             return BOND_TURN_STOP_ALONE;
         }
     } else if (turn->n_dumps >= BOND_TURN_DUMPS) {

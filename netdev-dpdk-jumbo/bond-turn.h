@@ -48,6 +48,8 @@ enum bond_turn_step {
 /* State of a bond.  Zeros at first. */
 struct bond_turn {
     bool is_on;                 /* Members are stopped, or have just been. */
+    bool is_alone;              /* The next one waits for others to be enabled,
+                                 * so as not to be stopped alone. */
     enum bond_turn_step step;
     long long expires;          /* When to go on in any case, in milliseconds,
                                  * or LLONG_MAX. */

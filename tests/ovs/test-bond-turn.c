@@ -135,6 +135,23 @@ test_alone(struct ovs_cmdl_context *ctx OVS_UNUSED)
     ovs_assert(bond_turn_run(&turn, &in) == BOND_TURN_NOTHING);
     in.has_others = true;
     ovs_assert(run(&turn, &in, 1, true) == BOND_TURN_BEGIN);
+
+    /* It has as much time soon after somebody's turn. */
+    bond_turn_end(&turn, in.now);
+    in.has_others = false;
+    in.now += BOND_TURN_LEAVE_MSEC / 2;
+    ovs_assert(bond_turn_run(&turn, &in) == BOND_TURN_NOTHING);
+    in.now += BOND_TURN_RETURN_MSEC - 1;
+    ovs_assert(bond_turn_run(&turn, &in) == BOND_TURN_NOTHING);
+
+    /* So it has whenever it is the last one again. */
+    turn.n_dumps = 0;
+    in.has_others = true;
+    ovs_assert(bond_turn_run(&turn, &in) == BOND_TURN_NOTHING);
+    in.has_others = false;
+    start = in.now;
+    ovs_assert(run(&turn, &in, 1, true) == BOND_TURN_STOP_ALONE);
+    ovs_assert(in.now == start + BOND_TURN_RETURN_MSEC);
 }
 
 /* A member that is removed, or is stopped for something else, in whatever
