@@ -39,6 +39,14 @@ go_on(struct bond_turn *turn, const struct bond_turn_input *in,
     turn->expires = msec < 0 ? LLONG_MAX : in->now + msec;
 }
 
+/* Goes on to 'step', in which a member gets time to be enabled. */
+static void
+wait_for_member(struct bond_turn *turn, const struct bond_turn_input *in,
+                enum bond_turn_step step)
+{
+    go_on(turn, in, step, in->updelay + BOND_TURN_RETURN_MSEC);
+}
+
 /* Returns what is to be done when it is nobody's turn.  A member that carries
  * no traffic needs no turn.  For any other, other members must be enabled, but
  * if that takes too long, it is stopped anyway. */
@@ -58,13 +66,11 @@ find_turn(struct bond_turn *turn, const struct bond_turn_input *in)
     } else if (!turn->is_on) {
         turn->is_on = true;
         turn->n_dumps = 0;
-        go_on(turn, in, BOND_TURN_NOBODYS,
-              in->updelay + BOND_TURN_RETURN_MSEC);
+        wait_for_member(turn, in, BOND_TURN_NOBODYS);
         return BOND_TURN_REVALIDATE;
     } else if (turn->is_alone) {
         if (!was_alone) {
-            go_on(turn, in, BOND_TURN_NOBODYS,
-                  in->updelay + BOND_TURN_RETURN_MSEC);
+            wait_for_member(turn, in, BOND_TURN_NOBODYS);
         } else if (in->now >= turn->expires) {
             return BOND_TURN_STOP_ALONE;
         }
@@ -96,8 +102,7 @@ bond_turn_run(struct bond_turn *turn, const struct bond_turn_input *in)
         }
     } else if (!in->is_waiting) {
         /* It was stopped, for this or another reason. */
-        go_on(turn, in, BOND_TURN_RETURNING,
-              in->updelay + BOND_TURN_RETURN_MSEC);
+        wait_for_member(turn, in, BOND_TURN_RETURNING);
     } else if (turn->step == BOND_TURN_MOVING
                && turn->n_dumps >= BOND_TURN_DUMPS) {
         go_on(turn, in, BOND_TURN_LEAVING, BOND_TURN_LEAVE_MSEC);
