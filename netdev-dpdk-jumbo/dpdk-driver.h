@@ -18,19 +18,46 @@
 #define DPDK_DRIVER_H 1
 
 /* What is known about DPDK's drivers that matters for the mempools and the MTU
- * of their ports.  An unknown driver gets the ordinary treatment: its rings
- * are assumed to be full, its mempools don't grow while they are used, and its
- * devices are stopped for another MTU.
+ * of their ports.
+ *
+ * A driver that isn't known gets the ordinary treatment: its rings are assumed
+ * to be full, mempools don't grow while it has a port, and its devices are
+ * stopped for another MTU.
  *
  * Nothing here depends on DPDK, keeps state or takes locks. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct mempool_needs;
 
-void dpdk_driver_apply(const char *driver, const char *devargs,
+struct dpdk_driver {
+    const char *name;           /* In 'struct rte_eth_dev_info'. */
+
+    /* It keeps no record of a mempool's memory, so that it receives into, and
+     * sends, mbufs that the mempool gets while the port runs. */
+    bool grows;
+
+    bool per_burst;             /* It takes mbufs only when there are
+                                 * packets. */
+    bool changes_mtu;           /* A running device takes another MTU, as long
+                                 * as a frame fits into its buffers. */
+    uint16_t most_filled;       /* Descriptors of a queue that it fills, or 0
+                                 * for all of them. */
+    uint8_t n_rings;            /* Receive rings that it fills for a queue if
+                                 * the MTU is */
+    uint16_t rings_above;       /* above this; otherwise one. */
+
+    /* If it passes the mempool on to other devices, its members, each of which
+     * has as many queues as the whole device: what the devargs have once for
+     * each, and how many they don't show. */
+    const char *member_keys[4];
+    uint8_t n_other;
+};
+
+void dpdk_driver_apply(const char *name, const char *devargs,
                        struct mempool_needs *);
-bool dpdk_driver_changes_mtu(const char *driver);
-bool dpdk_driver_exists(const char *driver);
+bool dpdk_driver_changes_mtu(const char *name);
+bool dpdk_driver_is_known(const char *name);
 
 #endif /* dpdk-driver.h */

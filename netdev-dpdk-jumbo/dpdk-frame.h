@@ -108,26 +108,21 @@ dpdk_min_mtu(int size)
     return min;
 }
 
-/* Returns the buffer size for MTU 'mtu' of Open vSwitch up to 4.0
- * (netdev-dpdk.c, dpdk_buf_size()).  The boundaries of 'dpdk_buffer_sizes' are
- * among its own, so ports that share a pool there share one here, too. */
+/* Returns the size of the smallest buffer, in steps of DPDK_BUFFER_ALIGN, that
+ * holds the longest frame of MTU 'mtu': the buffer size of Open vSwitch up to
+ * 4.0 (netdev-dpdk.c, dpdk_buf_size()). */
 static inline int
-dpdk_old_buffer_size(int mtu)
+dpdk_close_buffer_size(int mtu)
 {
     return ROUND_UP(mtu + DPDK_MAX_L2_LEN, DPDK_BUFFER_ALIGN);
 }
 
-/* The smallest of these sizes for which its shared pools have the most mbufs
- * that they ever have. */
-#define DPDK_OLD_LARGE_BUFFER 2048
-
 /* Returns the buffer size for a port of MTU 'mtu' that shares its mempool with
- * no other: the old one, so that as many buffers fit into the same
- * memory, but none that drivers refuse. */
+ * no other: a close one, but none that drivers refuse. */
 static inline int
 dpdk_own_buffer_size(int mtu)
 {
-    return MAX(dpdk_old_buffer_size(mtu), dpdk_buffer_sizes[0]);
+    return MAX(dpdk_close_buffer_size(mtu), dpdk_buffer_sizes[0]);
 }
 
 /* Returns the smallest MTU that gets a buffer of 'size' in such a mempool. */

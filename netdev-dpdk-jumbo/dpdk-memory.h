@@ -17,74 +17,52 @@
 #ifndef DPDK_MEMORY_H
 #define DPDK_MEMORY_H 1
 
-/* Mempools, and the memory that they take.
+/* Mbufs, the memory that they take, and how much there is.
  *
- * There are two kinds.  An ordinary one has all mbufs from the beginning.  One
- * that grows in place gets them later, while ports use it.
- *
- * All sizes are in bytes, that of a buffer without headroom.  Functions that
- * create or change a pool must not run at the same time; no lock is taken. */
+ * Sizes are in bytes; that of a buffer is without headroom.  No lock is
+ * taken. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_config.h>
 #include <rte_mempool.h>
-#include <rte_per_lcore.h>
-
-#include "dpdk-mempool-layout.h"
 
 struct svec;
 
 /* Mbufs that each lcore keeps for itself, so that it seldom needs the shared
- * ring.  The most that DPDK allows. */
-#define MEMPOOL_CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
+ * ring: the most that DPDK allows.  A cache is flushed only when it holds half
+ * as many again (rte_mempool.c, CACHE_FLUSHTHRESH_MULTIPLIER). */
+#define DPDK_CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
+#define DPDK_CACHE_MAX (DPDK_CACHE_SIZE * 3 / 2)
 
-/* How pools get mbufs while ports use them (see dpdk-mempool-grow.h). */
-struct mempool_growth {
-    /* The mempool operation of this name (DPDK's lib/mempool/rte_mempool.h)
-     * for a pool that grows in place. */
-    rte_mempool_populate_t populate;
-    uint32_t (*add)(struct rte_mempool *, uint32_t n, uint32_t at_least);
-};
+/* Approximate bytes that a mempool takes besides its mbufs: for its ring, and
+ * for the caches of all possible threads. */
+#define DPDK_MEMPOOL_OVERHEAD                                               \
+    ROUND_UP((2 << 20) + RTE_MAX_LCORE * sizeof(struct rte_mempool_cache),  \
+             4 << 20)
 
-void dpdk_memory_set_growth(const struct mempool_growth *);
-bool dpdk_memory_has_growth(void);
-bool dpdk_memory_can_grow(void);
-struct rte_mempool *dpdk_memory_create(const char *name, int numa_id,
-                                       int buffer_size, uint32_t n);
-struct rte_mempool *dpdk_memory_create_empty(const char *name, int numa_id,
-                                             int buffer_size,
-                                             uint32_t capacity);
-uint32_t dpdk_memory_add(struct rte_mempool *, uint32_t n, uint32_t at_least);
+/* Returns the bytes of 'n' mbufs with buffers of 'buffer_size', in a mempool
+ * that 'grows' (see dpdk-mempool-grow.h) or in one of DPDK's own making. */
+typedef size_t dpdk_mbufs_size_func(int buffer_size, bool grows, uint64_t n);
 
 dpdk_mbufs_size_func dpdk_mbufs_size;
 dpdk_mbufs_size_func dpdk_mbufs_size_va;
 dpdk_mbufs_size_func dpdk_mbufs_size_pa;
-size_t dpdk_memory_page_size(struct rte_mempool *, bool grows_in_place);
-size_t dpdk_memory_chunk_size(struct rte_mempool *, size_t page, uint32_t n,
-                              size_t *align);
-size_t dpdk_memory_size(const struct rte_mempool *);
-size_t dpdk_memory_overhead(const struct rte_mempool *);
-unsigned int dpdk_memory_avail(const struct rte_mempool *);
-bool dpdk_memory_is_full(const struct rte_mempool *);
+size_t dpdk_mbuf_size(int buffer_size);
+size_t dpdk_mbuf_element_size(int buffer_size);
+size_t dpdk_memory_page_size(struct rte_mempool *, bool grows);
 
-uint32_t dpdk_memory_take_lowest(struct rte_mempool *);
-uint64_t dpdk_memory_n_failed(const struct rte_mempool *);
-
-/* The last pool that had no mbuf for this thread since it last called
- * dpdk_memory_take_failure(), for any pool, or NULL.  The TLS model saves a
- * function call at each poll of an idle vhost queue, if this is in a shared
- * library. */
-RTE_DECLARE_PER_LCORE(const struct rte_mempool *, dpdk_memory_failed)
-    __attribute__((tls_model("initial-exec")));
-
-bool dpdk_memory_take_failure(const struct rte_mempool *);
+struct rte_mempool *dpdk_mempool_create_empty(const char *name, int numa_id,
+                                              int buffer_size, uint32_t n);
+struct rte_mempool *dpdk_mempool_create(const char *name, int numa_id,
+                                        int buffer_size, uint32_t n);
 
 void dpdk_memory_set_eal_args(const struct svec *);
-size_t dpdk_memory_allowed(int memory_node, size_t taken);
 int dpdk_memory_node(int numa_id);
 size_t dpdk_memory_free_bytes(int memory_node);
+size_t dpdk_memory_allowed(int memory_node, size_t taken);
 bool dpdk_memory_elsewhere(int memory_node, size_t size);
 
 #endif /* dpdk-memory.h */

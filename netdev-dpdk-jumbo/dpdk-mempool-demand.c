@@ -18,7 +18,101 @@
 
 #include "dpdk-mempool-demand.h"
 
+#include "dpdk-driver.h"
 #include "util.h"
+
+/* Ports. */
+
+/* Returns true if a port with 'needs' takes mbufs that its mempool gets while
+ * it runs. */
+bool
+mempool_needs_grow(const struct mempool_needs *needs)
+{
+    return !needs->driver || (needs->driver->grows && !needs->keeps_mbufs);
+}
+
+static uint64_t
+n_rxq(const struct mempool_needs *needs)
+{
+    return needs->vhost ? 0 : (uint64_t) MIN(needs->n_rxq, needs->max_rxq)
+                              * MAX(needs->n_devices, 1);
+}
+
+static uint64_t
+n_rings(const struct mempool_needs *needs)
+{
+    const struct dpdk_driver *driver = needs->driver;
+
+    return driver && needs->mtu > driver->rings_above ? MAX(driver->n_rings, 1)
+           : 1;
+}
+
+static uint64_t
+rx_descs(const struct mempool_needs *needs)
+{
+    return n_rxq(needs) * n_rings(needs) * needs->rxq_size;
+}
+
+static uint64_t
+tx_descs(const struct mempool_needs *needs)
+{
+    return needs->vhost ? 0 : (uint64_t) MIN(needs->n_txq, needs->max_txq)
+                              * MAX(needs->n_devices, 1) * needs->txq_size;
+}
+
+/* Returns how many mbufs the receive rings of a port with 'needs' hold before
+ * it receives anything. */
+uint64_t
+mempool_needs_filled(const struct mempool_needs *needs)
+{
+    const struct dpdk_driver *driver = needs->driver;
+    uint32_t most = needs->rxq_size;
+
+    if (driver && driver->most_filled) {
+        most = MIN(most, driver->most_filled);
+    }
+    return driver && driver->per_burst && !needs->keeps_mbufs
+           ? 0 : n_rxq(needs) * n_rings(needs) * most;
+}
+
+/* Returns how many mbufs all descriptors and bursts that were requested of a
+ * port with 'needs' hold, whatever its device has. */
+uint64_t
+mempool_needs_requested(const struct mempool_needs *needs)
+{
+    return (uint64_t) needs->n_rxq * needs->rxq_size
+           + (uint64_t) needs->n_txq * needs->txq_size
+           + MIN(needs->n_rxq, 128) * MEMPOOL_BURST;
+}
+
+/* Demand. */
+
+/* Adds to 'in' a port that receives into the pool, and is like 'now', or
+ * 'next', or may be like either; the other one may be NULL. */
+void
+mempool_demand_add_rx(struct mempool_demand_input *in,
+                      const struct mempool_needs *now,
+                      const struct mempool_needs *next)
+{
+    static const struct mempool_needs none = { .vhost = true };
+
+    now = now ? now : &none;
+    next = next ? next : &none;
+    in->n_rxq += MAX(n_rxq(now), n_rxq(next));
+    in->rx_descs += MAX(rx_descs(now), rx_descs(next));
+    in->rx_filled += MAX(mempool_needs_filled(now),
+                         mempool_needs_filled(next));
+}
+
+/* Adds to 'in' a port that sends mbufs of the pool, and may be like 'now' or
+ * 'next'. */
+void
+mempool_demand_add_tx(struct mempool_demand_input *in,
+                      const struct mempool_needs *now,
+                      const struct mempool_needs *next)
+{
+    in->tx_descs += MAX(tx_descs(now), tx_descs(next));
+}
 
 /* Returns a name for 'term' that can also be a key in JSON. */
 const char *
@@ -38,13 +132,6 @@ mempool_demand_term_name(enum mempool_demand_term term)
     }
 }
 
-/* Returns the most mbufs that the pool's cache for one lcore holds. */
-uint64_t
-mempool_cache_max(const struct mempool_demand_input *in)
-{
-    return DIV_ROUND_UP(in->cache_size * MEMPOOL_CACHE_PERCENT, 100);
-}
-
 /* Returns the demand for the mbufs of a pool. */
 struct mempool_demand
 mempool_demand(const struct mempool_demand_input *in)
@@ -54,7 +141,7 @@ mempool_demand(const struct mempool_demand_input *in)
         .terms = {
             [MEMPOOL_DEMAND_RX_RINGS] = in->rx_descs,
             [MEMPOOL_DEMAND_TX_RINGS] = in->tx_descs,
-            [MEMPOOL_DEMAND_CACHES] = n_pmds * mempool_cache_max(in),
+            [MEMPOOL_DEMAND_CACHES] = n_pmds * in->cache_max,
 
             /* A driver that receives in bulk keeps up to one burst per queue
              * outside of the ring (i40e, ixgbe: rx_stage). */
@@ -82,13 +169,12 @@ mempool_demand(const struct mempool_demand_input *in)
     return d;
 }
 
-/* Returns the part of the demand without which ports don't start, or can't
- * receive as long as the caches are full. */
+/* Returns the part of the demand without which ports don't start: their
+ * filled rings, and a burst and a copy of one for each thread.  Caches may
+ * stay empty. */
 uint64_t
 mempool_demand_to_start(const struct mempool_demand_input *in)
 {
-    struct mempool_demand d = mempool_demand(in);
-
-    return in->rx_filled + d.terms[MEMPOOL_DEMAND_CACHES]
-           + d.terms[MEMPOOL_DEMAND_BURSTS] + in->n_threads * MEMPOOL_BURST;
+    return in->rx_filled
+           + (2 * in->n_threads + in->n_rxq) * MEMPOOL_BURST;
 }

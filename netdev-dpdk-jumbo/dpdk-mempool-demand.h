@@ -17,22 +17,29 @@
 #ifndef DPDK_MEMPOOL_DEMAND_H
 #define DPDK_MEMPOOL_DEMAND_H 1
 
-/* How many mbufs of a mempool can be outside of its ring at once.
+/* How many mbufs ports can hold.
  *
- * Each term below is the most mbufs that one place can hold.  Two terms are
- * estimates, since nothing bounds them: MEMPOOL_DEMAND_COPIES with userspace
- * TSO, and MEMPOOL_DEMAND_OUTPUT.  As long as these are right, a port always
- * gets an mbuf from a pool as large as the sum, whatever other ports hold.
+ * What a port is like ('struct mempool_needs') adds up to what the demand of
+ * its mempool depends on ('struct mempool_demand_input'), and that to the
+ * demand: the most mbufs that can be outside of the mempool's ring at once.
  *
- * Counts are of mbufs.  Nothing here depends on DPDK, keeps state or takes
- * locks. */
+ * Each term of the demand is the most mbufs that one place can hold.  Two
+ * terms are estimates, since nothing bounds them: MEMPOOL_DEMAND_COPIES with
+ * userspace TSO, and MEMPOOL_DEMAND_OUTPUT.  As long as these are right, a
+ * port always gets an mbuf from a pool as large as the sum, whatever other
+ * ports hold.
+ *
+ * Counts are of mbufs or descriptors.  Nothing here depends on DPDK, keeps
+ * state or takes locks. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* The most mbufs that a mempool's cache for one lcore holds, in percent of the
- * cache's size: it is flushed only when it holds more (rte_mempool.c,
- * CACHE_FLUSHTHRESH_MULTIPLIER). */
-#define MEMPOOL_CACHE_PERCENT 150
+struct dpdk_driver;
+
+/* Descriptors of a receive or transmit queue: by default, and the most that a
+ * user can request. */
+enum { MEMPOOL_DEFAULT_DESCS = 2048, MEMPOOL_MAX_DESCS = 32768 };
 
 /* Packets that a thread receives from a port at a time, or collects for a port
  * before it sends them (dp-packet.h, NETDEV_MAX_BURST). */
@@ -46,12 +53,35 @@ enum { MEMPOOL_GSO_SEGMENTS = 46 };
  * 14.88 million frames of 64 bytes in a second. */
 #define MEMPOOL_PACKETS_PER_US 15
 
+/* What a port is like. */
+struct mempool_needs {
+    int numa_id;                /* Where its buffers are. */
+    int mtu;
+    bool vhost;                 /* Takes mbufs only when there are packets, and
+                                 * another mempool while it runs. */
+    bool away;                  /* Its guest isn't there, so it needs no
+                                 * mempool yet. */
+
+    /* As requested.  A vhost port has the queues of its guest. */
+    uint32_t n_rxq, rxq_size;
+    uint32_t n_txq, txq_size;
+    uint32_t max_rxq, max_txq;  /* The most that its device has. */
+
+    /* See dpdk-driver.h.  All zeros for a vhost port. */
+    const struct dpdk_driver *driver;
+    unsigned int n_devices;     /* That receive into its mempool. */
+    bool keeps_mbufs;           /* Because of its devargs. */
+};
+
+bool mempool_needs_grow(const struct mempool_needs *);
+uint64_t mempool_needs_filled(const struct mempool_needs *);
+uint64_t mempool_needs_requested(const struct mempool_needs *);
+
 /* What the demand for mbufs of one mempool depends on. */
 struct mempool_demand_input {
     /* Of the Ethernet ports that receive into the pool: their receive queues,
      * all descriptors of these, and those descriptors that the driver keeps
-     * filled.  Vhost ports have none: they take mbufs only when there are
-     * packets. */
+     * filled. */
     uint64_t n_rxq;
     uint64_t rx_descs;
     uint64_t rx_filled;
@@ -63,8 +93,9 @@ struct mempool_demand_input {
     uint64_t tx_descs;
 
     uint64_t n_threads;         /* PMD threads, and the main thread. */
-    uint64_t cache_size;        /* Of the pool's cache for a PMD thread.  The
-                                 * main thread, not a DPDK lcore, has none. */
+    uint64_t cache_max;         /* The most that the pool's cache for a PMD
+                                 * thread holds.  The main thread, not a DPDK
+                                 * lcore, has none. */
     uint64_t n_segments;        /* The most that a packet is sent as: 1, or
                                  * MEMPOOL_GSO_SEGMENTS where Open vSwitch
                                  * segments whole batches. */
@@ -75,6 +106,13 @@ struct mempool_demand_input {
                                  * dpctl/ipf-set-max-nfrags"). */
     uint64_t headroom;          /* The operator's own margin, in percent. */
 };
+
+void mempool_demand_add_rx(struct mempool_demand_input *,
+                           const struct mempool_needs *now,
+                           const struct mempool_needs *next);
+void mempool_demand_add_tx(struct mempool_demand_input *,
+                           const struct mempool_needs *now,
+                           const struct mempool_needs *next);
 
 /* The terms of a demand, in the order in which they are shown. */
 enum mempool_demand_term {
@@ -96,7 +134,6 @@ struct mempool_demand {
 
 const char *mempool_demand_term_name(enum mempool_demand_term);
 struct mempool_demand mempool_demand(const struct mempool_demand_input *);
-uint64_t mempool_cache_max(const struct mempool_demand_input *);
 uint64_t mempool_demand_to_start(const struct mempool_demand_input *);
 
 #endif /* dpdk-mempool-demand.h */

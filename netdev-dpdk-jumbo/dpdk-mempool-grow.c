@@ -18,16 +18,17 @@
 
 #include "dpdk-mempool-grow.h"
 
-#include <errno.h>
 #include <rte_common.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 #include <sched.h>
 
 #include "dp-packet.h"
 #include "dpdk-memory.h"
+#include "dpdk-mempool.h"
 #include "openvswitch/list.h"
 #include "util.h"
 
@@ -35,30 +36,53 @@
  * number of mbufs. */
 #define MIN_CHUNK 64
 
-/* Mbufs that are put into a pool at a time, which takes some microseconds. */
+/* Mbufs that are put into a mempool's ring at a time, which takes some
+ * microseconds. */
 #define N_STAGED 4096
 
-/* Memory for mbufs that a pool doesn't have yet. */
+/* Memory for mbufs that a mempool doesn't have yet. */
 struct chunk {
     struct ovs_list node;
-    char *memory;
-    size_t size;
+    struct rte_mempool_memhdr *memhdr;
     uint32_t n;                 /* Mbufs. */
 };
 
-/* DPDK's own function that adds an element to a mempool's list. */
-static rte_mempool_populate_obj_cb_t *add_element;
-
-/* DPDK adds memory to a pool, and mbufs to its ring, in one step.  This only
- * adds the memory, which may fail and can be undone.  chunk_populate() does
- * the rest. */
-static int
-populate(struct rte_mempool *mp OVS_UNUSED, unsigned int max OVS_UNUSED,
-         void *vaddr OVS_UNUSED, rte_iova_t iova OVS_UNUSED, size_t len,
-         rte_mempool_populate_obj_cb_t *cb, void *aux OVS_UNUSED)
+/* Returns true if mempools can grow: the mempool operations that the machine
+ * prefers don't lay out elements themselves, as those of hardware do.  DPDK
+ * must be running. */
+static bool
+is_possible(void)
 {
-    add_element = cb;
-    return len > 0;
+    for (uint32_t i = 0; i < rte_mempool_ops_table.num_ops; i++) {
+        const struct rte_mempool_ops *ops = rte_mempool_get_ops(i);
+
+        if (!strcmp(ops->name, rte_mbuf_best_mempool_ops())) {
+            return !ops->populate && !ops->calc_mem_size;
+        }
+    }
+    return false;
+}
+
+/* Returns a new mempool without mbufs, to which mempool_grow_add() can add up
+ * to 'room'.  Returns NULL and sets rte_errno if that fails. */
+static struct rte_mempool *
+create(const char *name, int numa_id, int buffer_size, uint32_t room)
+{
+    struct rte_mempool *mp = dpdk_mempool_create_empty(name, numa_id,
+                                                       buffer_size, room);
+    /* Without memory, this only creates the ring, which is never larger. */
+    int error = mp ? rte_mempool_populate_iova(mp, NULL, RTE_BAD_IOVA, 0, NULL,
+                                               NULL) : 0;
+
+    if (error < 0) {
+        rte_mempool_free(mp);
+        rte_errno = -error;
+        return NULL;
+    }
+    if (mp) {
+        mp->size = 0;
+    }
+    return mp;
 }
 
 static void
@@ -79,61 +103,43 @@ iova_of(const char *addr)
             ? RTE_BAD_IOVA : page->iova + (addr - (char *) page->addr));
 }
 
-/* Returns memory for 'n' more mbufs of 'mp', to which it was already added.
- * Returns NULL and sets rte_errno if that fails. */
+/* Returns memory for 'n' more mbufs of 'mp', or NULL. */
 static struct chunk *
 chunk_reserve(struct rte_mempool *mp, uint32_t n)
 {
-    size_t align;
-    size_t size = dpdk_memory_chunk_size(
-        mp, dpdk_memory_page_size(mp, true), n, &align);
-    /* Not a memzone: there are too few of these altogether. */
+    size_t page = dpdk_memory_page_size(mp, true);
+    size_t min_chunk, align;
+    size_t size = rte_mempool_op_calc_mem_size_default(
+        mp, n, page ? rte_bsf64(page) : 0, &min_chunk, &align);
+    struct rte_mempool_memhdr *memhdr = rte_zmalloc("ovs-memhdr",
+                                                    sizeof *memhdr, 0);
+    /* Not a memzone: there are only 2,560 of these altogether. */
     char *memory = rte_malloc_socket("ovs-mbufs", size, align, mp->socket_id);
     struct chunk *chunk;
-    int error;
 
-    if (!memory) {
-        rte_errno = ENOMEM;
-        return NULL;
-    }
-
-    error = rte_mempool_populate_iova(mp, memory, iova_of(memory),
-                                      size, free_memory_of, memory);
-    if (error < 0) {
+    if (!memory || !memhdr) {
         rte_free(memory);
-        rte_errno = -error;
+        rte_free(memhdr);
         return NULL;
     }
+    memhdr->mp = mp;
+    memhdr->addr = memory;
+    memhdr->iova = iova_of(memory);
+    memhdr->len = size;
+    memhdr->free_cb = free_memory_of;
+    memhdr->opaque = memory;
 
     chunk = xmalloc(sizeof *chunk);
-    chunk->memory = memory;
-    chunk->size = size;
+    chunk->memhdr = memhdr;
     chunk->n = n;
     return chunk;
 }
 
-/* Gives back the memory of 'chunk', in which there is no mbuf of 'mp'. */
-static void
-chunk_cancel(struct rte_mempool *mp, const struct chunk *chunk)
-{
-    struct rte_mempool_memhdr *memhdr;
-
-    STAILQ_FOREACH (memhdr, &mp->mem_list, next) {
-        if (memhdr->addr == chunk->memory) {
-            STAILQ_REMOVE(&mp->mem_list, memhdr, rte_mempool_memhdr, next);
-            mp->nb_mem_chunks--;
-            rte_free(memhdr);
-            break;
-        }
-    }
-    rte_free(chunk->memory);
-}
-
-/* Mbufs that are ready to be put into a pool. */
+/* Mbufs that are ready to be put into a mempool's ring. */
 struct stage {
     void *mbufs[N_STAGED];
     unsigned int n;
-    bool in_use;                /* Others use the pool. */
+    bool in_use;                /* Others use the mempool. */
 };
 
 /* Puts the staged mbufs into the ring of 'mp'.  A thread that loses its CPU
@@ -151,10 +157,28 @@ flush(struct rte_mempool *mp, struct stage *stage)
     }
 }
 
+/* Adds the element 'mbuf' to the lists of 'mp', but not yet to its ring, as
+ * DPDK does it (rte_mempool.c, mempool_add_elem()), and initializes it. */
+static void
+add_mbuf(struct rte_mempool *mp, char *mbuf, rte_iova_t iova)
+{
+    struct rte_mempool_objhdr *header = rte_mempool_get_header(mbuf);
+
+    header->mp = mp;
+    header->iova = iova;
+    STAILQ_INSERT_TAIL(&mp->elt_list, header, next);
+    mp->size = ++mp->populated_size;
+#ifdef RTE_LIBRTE_MEMPOOL_DEBUG
+    header->cookie = RTE_MEMPOOL_HEADER_COOKIE2;
+    ALIGNED_CAST(struct rte_mempool_objtlr *, mbuf + mp->elt_size)->cookie
+        = RTE_MEMPOOL_TRAILER_COOKIE;
+#endif
+    rte_pktmbuf_init(mp, NULL, mbuf, 0);
+    dp_packet_init_dpdk(ALIGNED_CAST(struct dp_packet *, mbuf));
+}
+
 /* Makes up to 'n' mbufs of 'mp' in 'len' bytes at 'start', which devices find
- * at 'iova'.  Returns their number.  Like DPDK's own
- * rte_mempool_op_populate_helper(), but each mbuf is initialized before it
- * gets into the ring, since ports may be using the pool. */
+ * at 'iova'.  Returns their number. */
 static uint32_t
 make_mbufs(struct rte_mempool *mp, char *start, rte_iova_t iova, size_t len,
            uint32_t n, struct stage *stage)
@@ -177,10 +201,8 @@ make_mbufs(struct rte_mempool *mp, char *start, rte_iova_t iova, size_t len,
             break;
         }
         mbuf = start + off + mp->header_size;
-        add_element(mp, NULL, mbuf,
-                    iova == RTE_BAD_IOVA ? iova : iova + (mbuf - start));
-        rte_pktmbuf_init(mp, NULL, mbuf, 0);
-        dp_packet_init_dpdk(ALIGNED_CAST(struct dp_packet *, mbuf));
+        add_mbuf(mp, mbuf,
+                 iova == RTE_BAD_IOVA ? iova : iova + (mbuf - start));
         stage->mbufs[stage->n++] = mbuf;
         if (stage->n == N_STAGED) {
             flush(mp, stage);
@@ -190,35 +212,40 @@ make_mbufs(struct rte_mempool *mp, char *start, rte_iova_t iova, size_t len,
     return i;
 }
 
-/* Fills the memory of 'chunk', which 'mp' already has, with mbufs, using
- * 'stage', which is empty. */
+/* Gives the memory of 'chunk' to 'mp' and fills it with mbufs, using 'stage',
+ * which is empty. */
 static void
 chunk_populate(struct rte_mempool *mp, const struct chunk *chunk,
                struct stage *stage)
 {
-    size_t page = rte_mem_virt2memseg_list(chunk->memory)->page_sz;
+    char *memory = chunk->memhdr->addr;
+    size_t size = chunk->memhdr->len;
+    size_t page = rte_mem_virt2memseg_list(memory)->page_sz;
     uint32_t n = 0;
     size_t len;
 
-    for (size_t off = 0; off < chunk->size; off += len) {
-        char *start = chunk->memory + off;
+    STAILQ_INSERT_TAIL(&mp->mem_list, chunk->memhdr, next);
+    mp->nb_mem_chunks++;
+    for (size_t off = 0; off < size; off += len) {
+        char *start = memory + off;
         rte_iova_t iova = iova_of(start);
 
         /* As many pages as are contiguous for devices. */
-        len = MIN(chunk->size - off,
+        len = MIN(size - off,
                   (char *) RTE_PTR_ALIGN_CEIL(start + 1, page) - start);
-        while (off + len < chunk->size
-               && iova_of(start + len) == iova + len) {
-            len = MIN(len + page, chunk->size - off);
+        while (off + len < size && iova_of(start + len) == iova + len) {
+            len = MIN(len + page, size - off);
         }
         n += make_mbufs(mp, start, iova, len, chunk->n - n, stage);
     }
     flush(mp, stage);
 }
 
-/* Implements dpdk_memory_add(). */
-static uint32_t
-add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
+/* Gives 'mp', which create() returned, up to 'n' more mbufs while
+ * it is used.  Returns how many it got, which is 0 if it can't get
+ * 'at_least'. */
+uint32_t
+mempool_grow_add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
 {
     struct ovs_list chunks = OVS_LIST_INITIALIZER(&chunks);
     uint32_t before = mp->populated_size;
@@ -232,7 +259,7 @@ add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
         if (chunk) {
             ovs_list_push_back(&chunks, &chunk->node);
             reserved += chunk->n;
-        } else if (rte_errno == ENOMEM && piece > MIN_CHUNK) {
+        } else if (piece > MIN_CHUNK) {
             piece = MAX(piece / 2, MIN_CHUNK);
         } else {
             break;
@@ -242,22 +269,24 @@ add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
         if (reserved >= at_least) {
             chunk_populate(mp, chunk, &stage);
         } else {
-            chunk_cancel(mp, chunk);
+            rte_free(chunk->memhdr->addr);
+            rte_free(chunk->memhdr);
         }
         free(chunk);
     }
     return mp->populated_size - before;
 }
 
-/* Has mempools grow in place, those of ports whose drivers take that.  To be
- * called before there is one. */
+/* Enables in-place growth of mempools.  Must be called before there is
+ * one. */
 void
 mempool_grow_init(void)
 {
     static const struct mempool_growth growth = {
-        .populate = populate,
-        .add = add,
+        .is_possible = is_possible,
+        .create = create,
+        .add = mempool_grow_add,
     };
 
-    dpdk_memory_set_growth(&growth);
+    mempools_set_growth(&growth);
 }

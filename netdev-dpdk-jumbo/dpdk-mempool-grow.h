@@ -17,13 +17,22 @@
 #ifndef DPDK_MEMPOOL_GROW_H
 #define DPDK_MEMPOOL_GROW_H 1
 
-/* Growth of mempools in place: mbufs are added while ports use the pool.
+/* Mempools that get mbufs while ports use them.
  *
- * Memory is reserved first, in as few pieces as possible; only if there is
- * enough, mbufs are made of it.  Each is ready before it gets into the ring,
- * where a thread may take it at once.  Without a call to mempool_grow_init(),
- * pools are replaced by larger ones. */
+ * DPDK's own functions add elements to a mempool's ring before they are
+ * initialized as mbufs and, on a failure, free the memory of the whole
+ * mempool.  Here, memory is reserved first, which may fail and can be undone;
+ * then it is filled with mbufs, which can't fail; and only then do these get
+ * into the ring.  To all other functions of DPDK, the result is a mempool that
+ * has always had this size, with the ring that the machine prefers.
+ *
+ * Calls for one mempool must not run at the same time; no lock is taken. */
+
+#include <stdint.h>
+
+struct rte_mempool;
 
 void mempool_grow_init(void);
+uint32_t mempool_grow_add(struct rte_mempool *, uint32_t n, uint32_t at_least);
 
 #endif /* dpdk-mempool-grow.h */

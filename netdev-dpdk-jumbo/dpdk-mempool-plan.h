@@ -17,14 +17,15 @@
 #ifndef DPDK_MEMPOOL_PLAN_H
 #define DPDK_MEMPOOL_PLAN_H 1
 
-/* What mempools would take after a change of the running switch ("ovs-appctl
- * netdev-dpdk/mempool-plan"). */
-
-#include "dpdk-mempool-words.h"
+/* What mempools would take: after a change of the switch that runs
+ * ("netdev-dpdk/mempool-plan"), and on a host that is described in a file,
+ * where neither a switch nor DPDK runs ("ovs-vswitchd --mempool-plan").  Both
+ * are described in words of the form KEY=VALUE. */
 
 struct unixctl_conn;
 
 void mempool_plan_change(struct unixctl_conn *, int argc, const char *argv[],
-                         mempool_set_buffers_func *);
+                         void *aux);
+int mempool_plan_host(const char *file_name);
 
 #endif /* dpdk-mempool-plan.h */

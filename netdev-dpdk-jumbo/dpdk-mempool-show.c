@@ -18,7 +18,6 @@
 
 #include "dpdk-mempool-show.h"
 
-#include "dpdk-mempool-info.h"
 #include "dpdk-mempool.h"
 #include "netdev-dpdk-compat.h"
 #include "openvswitch/dynamic-string.h"
@@ -56,10 +55,8 @@ put_pool(struct ds *s, const struct mempool_info *info, bool plan)
     if (info->n_new_ports) {
         ds_put_format(s, " +%"PRIuSIZE, info->n_new_ports);
     }
-    ds_put_format(s, "%s%s%s\n", info->own ? " (own pool)" : "",
-                  info->starts_once ? " (can't grow)"
-                  : info->grows_in_place ? "" : " (grows by replacement)",
-                  info->replaced ? " (replaced)" : "");
+    ds_put_format(s, "%s%s\n", info->own ? " (own pool)" : "",
+                  info->grows ? "" : " (fixed size)");
 
     ds_put_cstr(s, "     ");
     for (int i = 0; i < MEMPOOL_DEMAND_N_TERMS; i++) {
@@ -73,26 +70,14 @@ put_pool(struct ds *s, const struct mempool_info *info, bool plan)
     if (info->n_missing && !plan) {
         ds_put_format(s, ", missing %"PRIu64, info->n_missing);
     }
-    if (info->n_failed && !plan) {
-        ds_put_format(s, ", failed %"PRIu64, info->n_failed);
-    }
     ds_put_char(s, '\n');
 }
 
-static bool
-fits(size_t missing, size_t free_, bool limited)
-{
-    return missing <= free_ && !limited;
-}
-
 static void
-put_fits(struct ds *s, size_t missing, size_t free_, bool limited)
+put_fits(struct ds *s, size_t missing, size_t free_, bool fits)
 {
-    ds_put_format(s, "%.1f MB more, %.1f MB is free: %s%s\n", mb(missing),
-                  mb(free_),
-                  fits(missing, free_, limited) ? "fits" : "does not fit",
-                  missing <= free_ && limited
-                  ? " within the limit of mempools" : "");
+    ds_put_format(s, "%.1f MB more, %.1f MB is free: %s\n", mb(missing),
+                  mb(free_), fits ? "fits" : "does not fit");
 }
 
 /* Appends a table of the pools in 'info'; for a 'plan', with what they get. */
@@ -121,12 +106,12 @@ put_memory(struct ds *s, const struct mempools_info *info)
 
         if (m->missing) {
             ds_put_format(s, "NUMA node %d: ", m->node);
-            put_fits(s, m->missing, m->free, m->limited);
+            put_fits(s, m->missing, m->free, m->fits);
         }
-        if (m->missing_all > m->missing || m->limited_all > m->limited) {
+        if (m->missing_all > m->missing) {
             ds_put_format(s, "NUMA node %d, when all guests are up: ",
                           m->node);
-            put_fits(s, m->missing_all, m->free, m->limited_all);
+            put_fits(s, m->missing_all, m->free, m->fits_all);
         }
     }
 }
@@ -167,16 +152,10 @@ pool_to_json(const struct mempool_info *info)
     json_object_put(json, "min_mtu", json_integer_create(info->min_mtu));
     json_object_put(json, "max_mtu", json_integer_create(info->max_mtu));
     json_object_put(json, "own", json_boolean_create(info->own));
-    json_object_put_string(
-        json, "growth", info->starts_once ? "never"
-                        : info->grows_in_place ? "in-place"
-                        : "by-replacement");
-    json_object_put(json, "replaced", json_boolean_create(info->replaced));
+    json_object_put(json, "grows", json_boolean_create(info->grows));
     json_object_put(json, "mbufs", json_integer_create(info->n_mbufs));
     json_object_put(json, "in_use", json_integer_create(info->n_in_use));
     json_object_put(json, "least_free", json_integer_create(info->lowest));
-    json_object_put(json, "failed_allocations",
-                    json_integer_create(info->n_failed));
     json_object_put(json, "bytes", json_integer_create(info->size));
     json_object_put(json, "limit", json_integer_create(info->limit));
     json_object_put(json, "target", json_integer_create(info->target));
@@ -220,12 +199,8 @@ to_json(const struct mempools_info *info)
                         json_integer_create(m->missing));
         json_object_put(node, "missing_bytes_all_guests",
                         json_integer_create(m->missing_all));
-        json_object_put(node, "limited", json_boolean_create(m->limited));
-        json_object_put(node, "limited_all_guests",
-                        json_boolean_create(m->limited_all));
         json_array_add(nodes, node);
-        all_fit = (all_fit && fits(m->missing, m->free, m->limited)
-                   && fits(m->missing_all, m->free, m->limited_all));
+        all_fit = all_fit && m->fits && m->fits_all;
     }
     json_object_put(json, "pools", mempool_show_pools_to_json(info));
     json_object_put(json, "memory", nodes);
@@ -244,7 +219,7 @@ mempool_show_plan(struct unixctl_conn *conn, const struct mempool_plan *plan,
 {
     struct mempools_info info;
 
-    mempools_info_get(plan, &info);
+    mempools_get_info(plan, &info);
     if (unixctl_command_get_output_format(conn) == UNIXCTL_OUTPUT_FMT_JSON) {
         unixctl_command_reply_json(conn, to_json(&info));
     } else {
@@ -265,78 +240,45 @@ mempool_show_plan(struct unixctl_conn *conn, const struct mempool_plan *plan,
     mempools_info_free(&info);
 }
 
-/* "netdev-dpdk/mempool-show [format=json]". */
+/* "netdev-dpdk/mempool-show".  If 'aux' is nonnull, replies in JSON. */
 void
-mempool_show_pools(struct unixctl_conn *conn, int argc, const char *argv[],
-                   void *aux OVS_UNUSED)
+mempool_show(struct unixctl_conn *conn, int argc OVS_UNUSED,
+             const char *argv[] OVS_UNUSED, void *aux)
 {
-    if (argc > 1 && strcmp(argv[1], "format=json")) {
-        unixctl_command_reply_error(conn,
-                                    "the only argument is \"format=json\"");
-        return;
-    }
-    mempool_show_plan(conn, NULL, argc > 1);
+    mempool_show_plan(conn, NULL, aux != NULL);
 }
 
 /* Adds to 'status' the properties of the mempool of 'port'. */
 void
 mempool_show_status(const struct mempool_port *port, struct smap *status)
 {
-    uint64_t n_mbufs, n_missing;
-    int buffer_size;
-    size_t size;
+    struct mempool_info info;
 
-    if (mempool_port_get_pool(port, &buffer_size, &size, &n_mbufs,
-                              &n_missing)) {
-        smap_add_format(status, "mempool_buffer_size", "%d", buffer_size);
-        smap_add_format(status, "mempool_mbufs", "%"PRIu64, n_mbufs);
-        smap_add_format(status, "mempool_mb", "%.1f", mb(size));
-        if (n_missing) {
+    if (mempool_port_get_info(port, &info)) {
+        smap_add_format(status, "mempool_buffer_size", "%d", info.buffer_size);
+        smap_add_format(status, "mempool_mbufs", "%"PRIu64, info.n_mbufs);
+        smap_add_format(status, "mempool_mb", "%.1f", mb(info.size));
+        if (info.n_missing) {
             smap_add_format(status, "mempool_missing_mbufs", "%"PRIu64,
-                            n_missing);
+                            info.n_missing);
         }
     }
 }
 
-static void
-add_stat(struct netdev_custom_stats *stats, const char *name, uint64_t value)
-{
-    struct netdev_custom_counter *counter;
-
-    stats->counters = xrealloc(stats->counters,
-                               (stats->size + 1) * sizeof *stats->counters);
-    counter = &stats->counters[stats->size++];
-    ovs_strlcpy(counter->name, name, sizeof counter->name);
-    counter->value = value;
-}
-
-/* Adds to 'stats' how the mempool of 'port' is used and, if 'is_vhost', how
- * often the port's queues got nothing for lack of an mbuf: in total, and for
- * each queue to which this happened. */
+/* Adds to 'stats' how few mbufs of the mempool of 'port' were free. */
 void
-mempool_show_use(const struct mempool_port *port, bool is_vhost,
+mempool_show_use(const struct mempool_port *port,
                  struct netdev_custom_stats *stats)
 {
-    uint64_t least_free, n_failed;
+    struct netdev_custom_counter *counter;
+    struct mempool_info info;
 
-    if (is_vhost) {
-        uint64_t total = 0;
-
-        for (int i = 0; i < MEMPOOL_MAX_VHOST_QUEUES; i++) {
-            uint64_t n = mempool_port_get_failures(port, i);
-            char name[NETDEV_CUSTOM_STATS_NAME_SIZE];
-
-            if (n) {
-                snprintf(name, sizeof name, "ovs_rx_q%d_alloc_failures", i);
-                add_stat(stats, name, n);
-                total += n;
-            }
-        }
-        add_stat(stats, "ovs_rx_alloc_failures", total);
-    }
-
-    if (mempool_port_get_use(port, &least_free, &n_failed)) {
-        add_stat(stats, "ovs_mempool_least_free", least_free);
-        add_stat(stats, "ovs_mempool_failures", n_failed);
+    if (mempool_port_get_info(port, &info)) {
+        stats->counters = xrealloc(stats->counters, (stats->size + 1)
+                                                    * sizeof *stats->counters);
+        counter = &stats->counters[stats->size++];
+        ovs_strlcpy(counter->name, "ovs_mempool_least_free",
+                    sizeof counter->name);
+        counter->value = info.lowest;
     }
 }

@@ -23,23 +23,23 @@
 #include <stdbool.h>
 
 struct ds;
-struct mempool_plan;
-struct mempools_info;
-struct mempool_port;
 struct json;
+struct mempool_plan;
+struct mempool_port;
+struct mempools_info;
 struct netdev_custom_stats;
 struct smap;
 struct unixctl_conn;
 
-void mempool_show_pools(struct unixctl_conn *, int argc, const char *argv[],
-                        void *aux);
+void mempool_show(struct unixctl_conn *, int argc, const char *argv[],
+                  void *aux);
 void mempool_show_plan(struct unixctl_conn *, const struct mempool_plan *,
                        bool as_json);
 void mempool_show_put_pools(struct ds *, const struct mempools_info *,
                             bool plan);
 struct json *mempool_show_pools_to_json(const struct mempools_info *);
 void mempool_show_status(const struct mempool_port *, struct smap *);
-void mempool_show_use(const struct mempool_port *, bool is_vhost,
+void mempool_show_use(const struct mempool_port *,
                       struct netdev_custom_stats *);
 
 #endif /* dpdk-mempool-show.h */

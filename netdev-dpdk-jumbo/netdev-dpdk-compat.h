@@ -67,6 +67,18 @@ rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
 #if !__has_include("ofproto/ofproto-dpif-lsample.h")
 #define UNIXCTL_OUTPUT_FMT_JSON 1
 
+/* Returns nonnull if the last argument of a command is "format=json", and
+ * removes it. */
+static inline void *
+unixctl_take_json(int *argc, const char *argv[])
+{
+    if (*argc < 2 || strcmp(argv[*argc - 1], "format=json")) {
+        return NULL;
+    }
+    --*argc;
+    return argv;
+}
+
 static inline int
 unixctl_command_get_output_format(struct unixctl_conn *conn OVS_UNUSED)
 {

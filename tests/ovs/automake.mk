@@ -12,9 +12,7 @@ TESTSUITE_AT += tests/jumbo-check-macros.at
 TESTSUITE_AT += tests/bond-members.at
 TESTSUITE_AT += tests/netdev-mtu.at
 TESTSUITE_AT += tests/dpdk-mempool-demand.at
-TESTSUITE_AT += tests/dpdk-mempool-layout.at
 TESTSUITE_AT += tests/dpdk-mempool.at
-TESTSUITE_AT += tests/dpdk-mempool-grow.at
 TESTSUITE_AT += tests/dpdk-rx.at
 TESTSUITE_AT += tests/ovsdb-idl-column.at
 TESTSUITE_AT += tests/vswitchd-startup.at
@@ -57,13 +55,11 @@ EXTRA_DIST += tests/ovsdb-relay.py
 EXTRA_DIST += tests/ovs-mtu.schema.json
 
 tests_ovstest_SOURCES += tests/test-dpdk-mempool-demand.c
-tests_ovstest_SOURCES += tests/test-dpdk-mempool-layout.c
 tests_ovstest_SOURCES += tests/test-netdev-mtu.c
 tests_ovstest_SOURCES += tests/test-bond-turn.c
 
 if DPDK_NETDEV
 tests_ovstest_SOURCES += tests/test-dpdk-mempool.h
-tests_ovstest_SOURCES += tests/test-dpdk-mempool-grow.c
 tests_ovstest_SOURCES += tests/test-dpdk-mempool.c
 tests_ovstest_SOURCES += tests/test-dpdk-rx.c
 endif

@@ -18,6 +18,8 @@
 #undef NDEBUG
 
 #include "dpdk-mempool-demand.h"
+
+#include "dpdk-driver.h"
 #include "ovstest.h"
 #include "random.h"
 #include "util.h"
@@ -40,7 +42,7 @@ static const union input largest = {
         .rx_filled = 1024ULL * 256 * 8192,
         .tx_descs = 1024ULL * 256 * 8192,
         .n_threads = 1024,
-        .cache_size = 512,
+        .cache_max = 768,
         .n_segments = MEMPOOL_GSO_SEGMENTS,
         .flush_interval = 1000000,
         .max_frags = UINT32_MAX,
@@ -121,7 +123,7 @@ test_examples(struct ovs_cmdl_context *ctx OVS_UNUSED)
         .rx_filled = 1 * 2048,
         .tx_descs = 2 * 2048,
         .n_threads = 2,
-        .cache_size = 512,
+        .cache_max = 768,
         .n_segments = 1,
     };
 
@@ -154,9 +156,91 @@ test_examples(struct ovs_cmdl_context *ctx OVS_UNUSED)
     print_demand("largest", &largest.in);
 }
 
+/* Returns the needs of a port with 2 queues of 512 descriptors. */
+static struct mempool_needs
+needs_of(const char *driver, const char *devargs, int mtu)
+{
+    struct mempool_needs needs = {
+        .mtu = mtu, .n_rxq = 2, .rxq_size = 512, .n_txq = 2, .txq_size = 512,
+        .max_rxq = 16, .max_txq = 16,
+    };
+
+    dpdk_driver_apply(driver, devargs, &needs);
+    return needs;
+}
+
+/* Checks that a port with 'needs' fills 'n_filled' mbufs, and has as many
+ * descriptors as given, also while it may still be like before. */
+static void
+check_needs(struct mempool_needs needs, bool grows, uint64_t n_filled,
+            uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs)
+{
+    const struct mempool_needs small = needs_of("net_i40e", NULL, 1500);
+    struct mempool_demand_input in = { .n_rxq = 1, .rx_descs = 1,
+                                       .rx_filled = 1, .tx_descs = 1 };
+
+    ovs_assert(mempool_needs_grow(&needs) == grows);
+    ovs_assert(mempool_needs_filled(&needs) == n_filled);
+    mempool_demand_add_rx(&in, NULL, &needs);
+    mempool_demand_add_tx(&in, &needs, &needs);
+    ovs_assert(in.n_rxq == 1 + n_rxq && in.rx_descs == 1 + rx_descs);
+    ovs_assert(in.rx_filled == 1 + n_filled && in.tx_descs == 1 + tx_descs);
+
+    mempool_demand_add_rx(&in, &small, &needs);
+    mempool_demand_add_tx(&in, &needs, &small);
+    ovs_assert(in.n_rxq == 1 + n_rxq + MAX(n_rxq, 2));
+    ovs_assert(in.rx_descs == 1 + rx_descs + MAX(rx_descs, 1024));
+    ovs_assert(in.rx_filled == 1 + n_filled + MAX(n_filled, 1024));
+    ovs_assert(in.tx_descs == 1 + tx_descs + MAX(tx_descs, 1024));
+}
+
+/* What ports can hold, depending on their drivers. */
+static void
+test_needs(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    struct mempool_needs needs = needs_of("net_i40e", NULL, 9000);
+
+    check_needs(needs, true, 1024, 2, 1024, 1024);
+    ovs_assert(mempool_needs_requested(&needs) == 2 * 512 + 2 * 512 + 2 * 32);
+
+    /* A device with fewer queues than requested. */
+    needs.max_rxq = needs.max_txq = 1;
+    check_needs(needs, true, 512, 1, 512, 512);
+    ovs_assert(mempool_needs_requested(&needs) == 2 * 512 + 2 * 512 + 2 * 32);
+
+    /* Other rings, above an MTU or for any. */
+    check_needs(needs_of("net_bnxt", NULL, 1500), true, 1024, 2, 1024, 1024);
+    check_needs(needs_of("net_bnxt", NULL, 1501), true, 5120, 2, 5120, 1024);
+    check_needs(needs_of("net_idpf", NULL, 1500), true, 2048, 2, 2048, 1024);
+
+    /* Rings that aren't filled. */
+    check_needs(needs_of("net_virtio", "", 9000), true, 512, 2, 1024, 1024);
+    needs = needs_of("net_tap", "", 1500);
+    needs.rxq_size = 2048;
+    check_needs(needs, true, 2 * 1023, 2, 4096, 1024);
+    check_needs(needs_of("net_pcap", "iface=a", 9000), true, 0, 2, 1024, 1024);
+
+    /* Mbufs that are kept. */
+    check_needs(needs_of("net_memif", "zero-copy=yes", 9000), false, 1024,
+                2, 1024, 1024);
+
+    /* Devices that receive into the mempool of another one. */
+    check_needs(needs_of("net_bonding", "mode=1,member=a,member=b", 9000),
+                false, 2048, 4, 2048, 2048);
+    check_needs(needs_of("net_bonding", NULL, 9000), false, 1024, 2, 1024,
+                1024);
+
+    /* Guests, and what isn't known. */
+    check_needs(needs_of("unheard-of", NULL, 1500), false, 1024, 2, 1024,
+                1024);
+    needs = (struct mempool_needs) { .vhost = true, .n_rxq = 8, .n_txq = 8 };
+    check_needs(needs, true, 0, 0, 0, 0);
+}
+
 static const struct ovs_cmdl_command commands[] = {
     {"properties", NULL, 0, 0, test_properties, OVS_RO},
     {"examples", NULL, 0, 0, test_examples, OVS_RO},
+    {"needs", NULL, 0, 0, test_needs, OVS_RO},
     {NULL, NULL, 0, 0, NULL, OVS_RO},
 };
 

@@ -21,35 +21,559 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
-#include <rte_cycles.h>
 #include <rte_errno.h>
-#include <rte_lcore.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
-#include <rte_mempool.h>
 #include <rte_memzone.h>
-#include <rte_ring.h>
-#include <sched.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "dp-packet.h"
+#include "dpdk-driver.h"
 #include "dpdk-frame.h"
 #include "dpdk-memory.h"
-#include "dpdk-mempool-demand.h"
-#include "dpdk-mempool-info.h"
+#include "dpdk-mempool-grow.h"
 #include "netdev-provider.h"
 #include "ovs-atomic.h"
-#include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "ovstest.h"
 #include "random.h"
 #include "seq.h"
-#include "svec.h"
+#include "smap.h"
 #include "test-dpdk-mempool.h"
 #include "timeval.h"
-#include "util.h"
+
+/* Returns the needs of an Ethernet port with one transmit queue, for which
+ * pools grow. */
+static struct mempool_needs
+nic(int mtu, uint32_t n_rxq, uint32_t rxq_size, uint32_t txq_size)
+{
+    struct mempool_needs needs = {
+        .mtu = mtu, .n_rxq = n_rxq, .rxq_size = rxq_size, .n_txq = 1,
+        .txq_size = txq_size, .max_rxq = UINT16_MAX, .max_txq = UINT16_MAX,
+    };
+
+    dpdk_driver_apply("net_i40e", NULL, &needs);
+    return needs;
+}
+
+/* The same for one for which they don't. */
+static struct mempool_needs
+fixed_nic(int mtu, uint32_t n_rxq, uint32_t rxq_size, uint32_t txq_size)
+{
+    struct mempool_needs needs = nic(mtu, n_rxq, rxq_size, txq_size);
+
+    dpdk_driver_apply("mlx5_pci", NULL, &needs);
+    return needs;
+}
+
+static struct mempool_needs
+guest(int mtu, bool away)
+{
+    return (struct mempool_needs) { .mtu = mtu, .vhost = true, .away = away };
+}
+
+/* Switches that exist only in numbers. */
+
+#define MAX_PORTS 48
+#define N_NODES 2
+
+struct test_port {
+    struct mempool_needs needs;
+    size_t old_size;            /* Bytes of mbufs that unpatched Open vSwitch
+                                 * adds for it, and */
+    bool was_up;                /* whether it comes up there, */
+    bool is_up;                 /* and here. */
+};
+
+struct test_switch {
+    int seed;
+    struct mempools_model model;
+    struct smap other_config;
+    size_t memory[RTE_MAX_NUMA_NODES];
+    bool per_port;
+    bool grows;                 /* All drivers allow that. */
+    struct test_port ports[MAX_PORTS];
+    size_t n;
+};
+
+/* Brings up the ports of 's', one after the other, as unpatched Open vSwitch
+ * does.  Written independently, from netdev-dpdk.c of Open vSwitch 4.0:
+ * dpdk_mp_get(), dpdk_calculate_mbufs(), dpdk_mp_create(). */
+static void
+bring_up_unpatched(struct test_switch *s)
+{
+    struct {
+        int buffer_size, numa_id;
+        uint64_t n_mbufs, n_filled;
+    } pools[MAX_PORTS], *pool;
+    size_t used[N_NODES] = { 0 };
+    size_t n = 0;
+
+    for (struct test_port *port = s->ports; port < &s->ports[s->n]; port++) {
+        const struct mempool_needs *needs = &port->needs;
+        const uint64_t n_filled = mempool_needs_filled(needs);
+        int buffer_size = ROUND_UP(needs->mtu + 26, 1024);
+        uint64_t n_mbufs = s->per_port
+            ? needs->n_rxq * needs->rxq_size + needs->n_txq * needs->txq_size
+              + MIN(needs->n_rxq, 128) * 32 + 4096 * 4
+            : buffer_size + 128 - 18 >= 1500 ? 4096 * 64 : 4096 * 4;
+
+        port->old_size = 0;
+        port->was_up = needs->away;
+        if (needs->away) {
+            continue;
+        }
+        for (pool = pools; pool < &pools[n]; pool++) {
+            if (!s->per_port && pool->buffer_size == buffer_size
+                && pool->numa_id == needs->numa_id) {
+                break;
+            }
+        }
+        if (pool == &pools[n]) {
+            size_t *node = &used[needs->numa_id];
+
+            pools[n++] = (typeof(*pool)) { buffer_size, needs->numa_id, 0, 0 };
+            for (; n_mbufs >= 4096 * 4; n_mbufs /= 2) {
+                size_t size = dpdk_mbufs_size_va(buffer_size, false, n_mbufs)
+                              + DPDK_MEMPOOL_OVERHEAD;
+
+                if (*node + size <= s->memory[needs->numa_id]) {
+                    *node += size;
+                    pool->n_mbufs = n_mbufs;
+                    port->old_size = n_mbufs
+                                     * dpdk_mbuf_element_size(buffer_size);
+                    break;
+                }
+            }
+        }
+
+        /* It must be able to fill its rings beside the threads' caches. */
+        if (pool->n_filled + n_filled + (s->model.n_threads - 1) * 768
+            <= pool->n_mbufs) {
+            port->was_up = true;
+            pool->n_filled += n_filled;
+        }
+    }
+}
+
+/* Makes 's' a random switch with plenty of memory, or little. */
+static void
+random_switch(struct test_switch *s, bool plenty)
+{
+    static const char *const drivers[] = {
+        NULL, "net_i40e", "net_pcap", "mlx5_pci", "net_bonding", "net_bnxt",
+    };
+    static const int descs[] = { 64, 256, 512, 1024, 2048, 4096 };
+    static const int mtus[] = { 68, 999, 1500, 2000, 3000, 6000, 9000, 9702 };
+    /* One kind of port in half of all cases, otherwise a mix. */
+    int n_drivers = random_range(2) ? 1 : ARRAY_SIZE(drivers);
+    int first_driver = random_range(ARRAY_SIZE(drivers));
+    int n_numa = 1 + random_range(N_NODES);
+
+    s->per_port = !random_range(3);
+    s->grows = true;
+    smap_init(&s->other_config);
+    smap_add(&s->other_config, "per-port-memory",
+             s->per_port ? "true" : "false");
+    s->model = (struct mempools_model) {
+        .other_config = &s->other_config,
+        .mbufs_size = dpdk_mbufs_size_va,
+        .grows = true,
+        .memory = s->memory,
+    };
+    s->model.n_threads = 1 + (1 << random_range(6));
+    s->model.tso = !random_range(4);
+    s->model.flush_interval = random_range(4) ? 0 : random_range(1000);
+    s->model.max_frags = random_range(2) ? 0 : random_range(5000);
+    for (int i = 0; i < RTE_MAX_NUMA_NODES; i++) {
+        /* From 64 MB to 16 GB. */
+        s->memory[i] = (size_t) (64 + random_range(64)) << 20;
+        s->memory[i] = plenty ? SIZE_MAX / 4
+                       : s->memory[i] << random_range(8);
+    }
+    s->n = random_range(MAX_PORTS);
+    s->n = 1 + (s->n >> random_range(6));
+    for (size_t i = 0; i < s->n; i++) {
+        const char *driver = drivers[(first_driver + random_range(n_drivers))
+                                     % ARRAY_SIZE(drivers)];
+        struct mempool_needs needs = nic(1500, 1, 2048, 2048);
+
+        needs.mtu = mtus[random_range(ARRAY_SIZE(mtus))];
+        needs.n_rxq = 1 << random_range(5);
+        needs.rxq_size = descs[random_range(ARRAY_SIZE(descs))];
+        needs.n_txq = s->model.n_threads;
+        needs.txq_size = descs[random_range(ARRAY_SIZE(descs))];
+        /* Some devices have few queues. */
+        needs.max_rxq = random_range(4) ? UINT16_MAX : 4;
+        needs.max_txq = random_range(4) ? UINT16_MAX : 4;
+        if (driver) {
+            dpdk_driver_apply(driver, "mode=1,member=a,member=b", &needs);
+        } else {
+            needs = guest(needs.mtu, random_range(4) == 0);
+            needs.n_rxq = needs.n_txq = 1 << random_range(4);
+            needs.rxq_size = needs.txq_size = MEMPOOL_DEFAULT_DESCS;
+        }
+        needs.numa_id = random_range(n_numa);
+        s->grows = s->grows && mempool_needs_grow(&needs);
+        s->ports[i] = (struct test_port) { .needs = needs };
+    }
+}
+
+/* Stores in '*n_to_start' how many mbufs the ports of 's' that share pools of
+ * the given kind need to start, or if 'only' is nonnull, how many that one
+ * does.  Returns the bytes of those that unpatched Open vSwitch has for
+ * them. */
+static size_t
+kind_of(const struct test_switch *s, const struct test_port *only, int numa_id,
+        int buffer_size, uint64_t *n_to_start)
+{
+    struct mempool_demand_input in = { .n_threads = s->model.n_threads };
+    size_t old_size = 0;
+
+    *n_to_start = 0;
+    for (const struct test_port *p = s->ports; p < &s->ports[s->n]; p++) {
+        if (p->is_up && !p->needs.away
+            && (only ? p == only
+                : p->needs.numa_id == numa_id
+                  && dpdk_buffer_size(p->needs.mtu) == buffer_size)) {
+            old_size += p->old_size;
+            mempool_demand_add_rx(&in, NULL, &p->needs);
+            *n_to_start = mempool_demand_to_start(&in);
+        }
+    }
+    return old_size;
+}
+
+static uint64_t
+n_mbufs(const struct mempool_info *pool)
+{
+    return pool->n_mbufs + pool->n_missing;
+}
+
+static size_t
+size_of(const struct mempool_info *pool)
+{
+    return dpdk_mbufs_size_va(pool->buffer_size, pool->grows, n_mbufs(pool));
+}
+
+static bool
+have_same_buffers(const struct mempool_info *a, const struct mempool_info *b)
+{
+    return a->numa_id == b->numa_id && a->buffer_size == b->buffer_size;
+}
+
+/* Returns true if there is a pool beside another one with the same buffers. */
+static bool
+any_beside(const struct mempools_info *info)
+{
+    for (size_t i = 1; i < info->n; i++) {
+        if (have_same_buffers(&info->pools[i - 1], &info->pools[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+check(const struct test_switch *s, bool condition, const char *violation)
+{
+    if (!condition) {
+        ovs_fatal(0, "switch %d: %s", s->seed, violation);
+    }
+}
+
+/* Checks that pools of 's' that have grown since 'then', none of which is
+ * beside another one, obey the rule for little memory. */
+static void
+check_growth(const struct test_switch *s, const struct mempools_info *then,
+             const struct mempools_info *now)
+{
+    size_t grown[MAX_PORTS], free_then[N_NODES];
+
+    memcpy(free_then, s->memory, sizeof free_then);
+    for (size_t i = 0; i < now->n; i++) {
+        const struct mempool_info *pool = &now->pools[i];
+        size_t old_size = 0;
+
+        for (size_t j = 0; j < then->n; j++) {
+            if (have_same_buffers(&then->pools[j], pool)) {
+                old_size = size_of(&then->pools[j]);
+            }
+        }
+        grown[i] = size_of(pool) - old_size;
+        free_then[pool->numa_id] -= DPDK_MEMPOOL_OVERHEAD + old_size;
+    }
+    for (size_t i = 0; i < now->n; i++) {
+        const struct mempool_info *pool = &now->pools[i];
+        uint64_t n_to_start;
+
+        kind_of(s, NULL, pool->numa_id, pool->buffer_size, &n_to_start);
+        check(s, n_mbufs(pool) <= pool->target,
+              "a pool has more mbufs than its ports can hold");
+
+        /* Others may have taken some of what it left free. */
+        check(s, !grown[i] || n_mbufs(pool) <= n_to_start
+              || size_of(pool) <= 2 * (free_then[pool->numa_id] - grown[i]),
+              "a pool has more than twice what it leaves free");
+    }
+}
+
+/* Switches with plenty of memory, unless unpatched has too few mbufs; those of
+ * them that take less memory than unpatched, and those that take more, in
+ * pools beside others; their pools that have less than the demand. */
+static int n_plenty, n_less, n_beside, n_limited;
+
+static void
+check_plenty(const struct test_switch *s, const struct mempools_info *info)
+{
+    size_t size = 0, old_size = 0, beside_size = 0;
+    bool exception = false;
+
+    for (const struct test_port *p = s->ports; p < &s->ports[s->n]; p++) {
+        int buffer_size = (s->per_port ? dpdk_own_buffer_size(p->needs.mtu)
+                           : dpdk_buffer_size(p->needs.mtu));
+        uint64_t n_to_start;
+        size_t kind_size = kind_of(s, s->per_port ? p : NULL, p->needs.numa_id,
+                                   buffer_size, &n_to_start);
+
+        check(s, p->is_up, "a port doesn't come up");
+        old_size += p->old_size;
+        exception = exception || !p->was_up
+                    || n_to_start * dpdk_mbuf_element_size(buffer_size)
+                       > kind_size;
+    }
+    for (size_t i = 0; i < info->n; i++) {
+        const struct mempool_info *pool = &info->pools[i];
+        size_t element_size = dpdk_mbuf_element_size(pool->buffer_size);
+        uint64_t n_to_start;
+        size_t kind_size = kind_of(s, NULL, pool->numa_id, pool->buffer_size,
+                                   &n_to_start);
+
+        size += n_mbufs(pool) * element_size;
+        n_limited += pool->target < pool->demand.total;
+        if (!s->per_port && i && have_same_buffers(pool, pool - 1)) {
+            beside_size += n_to_start * element_size;
+        } else if (s->grows && (s->per_port || !any_beside(info))) {
+            /* Its ring has room for the mbufs of one pool of unpatched. */
+            check(s, n_mbufs(pool) >= MIN(pool->target, 4096 * 64 - 1),
+                  "a pool that grows lacks mbufs");
+            check(s, s->per_port || pool->target
+                                    >= MIN(pool->demand.total,
+                                           kind_size / element_size),
+                  "a pool is to have fewer mbufs than unpatched has");
+        }
+    }
+    if (!exception) {
+        check(s, size <= old_size + (s->grows ? 0 : beside_size),
+              "pools take more memory than those of unpatched Open vSwitch");
+        n_plenty++;
+        n_less += size < old_size;
+        n_beside += size > old_size;
+    }
+}
+
+/* Switches with little memory: all ports come up unpatched, and of these, not
+ * all come up here; not all come up unpatched, and of these, fewer or more
+ * come up here; pools that lack mbufs. */
+static int n_complete, n_lost, n_incomplete, n_fewer, n_more, n_short;
+
+static void
+check_little(const struct test_switch *s, const struct mempools_info *info)
+{
+    size_t used[N_NODES] = { 0 };
+    size_t n_was_up = 0, n_is_up = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        n_was_up += s->ports[i].was_up;
+        n_is_up += s->ports[i].is_up;
+    }
+    for (size_t i = 0; i < info->n; i++) {
+        const struct mempool_info *pool = &info->pools[i];
+
+        used[pool->numa_id] += DPDK_MEMPOOL_OVERHEAD + size_of(pool);
+        check(s, used[pool->numa_id] <= s->memory[pool->numa_id],
+              "pools take memory that isn't there");
+        n_short += n_mbufs(pool) < pool->target;
+    }
+    if (n_was_up == s->n) {
+        check(s, n_is_up == s->n || !s->grows,
+              "not all ports come up, as they do unpatched");
+        n_complete++;
+        n_lost += n_is_up < s->n;
+    } else {
+        n_incomplete++;
+        n_fewer += n_is_up < n_was_up;
+        n_more += n_is_up > n_was_up;
+    }
+}
+
+/* However a switch is configured, and however much memory it has:
+ *
+ *   - If its ports all come up with unpatched Open vSwitch, they come up,
+ *     except in rare cases with drivers for which pools don't grow.  If they
+ *     don't all come up with it, it is rare that fewer do.
+ *
+ *   - With plenty of memory, pools take no more than those of unpatched Open
+ *     vSwitch, except where these would have too few mbufs, or where ports
+ *     need a pool beside others to start.  Those that grow have all that ports
+ *     can hold, or as much as unpatched.
+ *
+ *   - With little memory, no pool that grows has more than twice what it
+ *     leaves free, unless its ports need that to start. */
+static void
+test_properties(struct ovs_cmdl_context *ctx)
+{
+    int first = ctx->argc > 1 ? atoi(ctx->argv[1]) : 20001;
+    int last = ctx->argc > 1 ? first : 40000;
+    struct test_switch *s = xmalloc(sizeof *s);
+
+    for (int seed = first; seed <= last; seed++) {
+        struct mempools_info info = { .n = 0 };
+        struct mempools *mempools;
+
+        random_set_seed(seed);
+        s->seed = seed;
+        random_switch(s, seed % 2);
+        bring_up_unpatched(s);
+        mempools = mempools_model_create(&s->model);
+        for (size_t i = 0; i < s->n + 3; i++) {
+            struct mempools_info then = info;
+
+            if (i < s->n) {
+                s->ports[i].is_up = !mempools_model_add(mempools,
+                                                        &s->ports[i].needs);
+            } else {
+                mempools_model_run(mempools);
+            }
+            mempools_model_get_info(mempools, &info);
+            if (s->grows && !s->per_port && !any_beside(&info)) {
+                check_growth(s, &then, &info);
+            }
+            mempools_info_free(&then);
+        }
+        (seed % 2 ? check_plenty : check_little)(s, &info);
+        mempools_info_free(&info);
+        mempools_model_destroy(mempools);
+        smap_destroy(&s->other_config);
+    }
+    free(s);
+
+    printf("plenty of memory: %d, less taken: %d, more: %d, limited pools: %d"
+           "\nlittle: complete unpatched: %d, not here: %d, incomplete "
+           "unpatched: %d, fewer ports here: %d, more: %d, short pools: %d\n",
+           n_plenty, n_less, n_beside, n_limited, n_complete, n_lost,
+           n_incomplete, n_fewer, n_more, n_short);
+    fflush(stdout);
+    if (first < last) {
+        ovs_assert(n_beside <= n_plenty / 200);
+        ovs_assert(n_lost <= n_complete / 500);
+        ovs_assert(n_fewer <= n_incomplete / 100);
+
+        /* The cases that matter did occur. */
+        ovs_assert(n_less > 5000 && n_limited > 5000 && n_short > 5000
+                   && n_complete > 3000 && n_more > 3000);
+    }
+}
+
+/* Prints the pools of 'n_ports' ports, and what they take. */
+static void
+print_example(const char *title, int n_ports, int mtu, int n_rxq, int n_pmds,
+              const char *driver, const char *key, const char *value)
+{
+    struct smap other_config = SMAP_CONST1(&other_config, key, value);
+    const struct mempools_model model = {
+        .n_threads = n_pmds + 1,
+        .other_config = &other_config,
+        .mbufs_size = dpdk_mbufs_size_va,
+        .grows = true,
+    };
+    struct mempool_needs needs = nic(mtu, n_rxq, 2048, 2048);
+    struct mempools *mempools = mempools_model_create(&model);
+    struct mempools_info info;
+    size_t size = 0;
+
+    needs.n_txq = n_pmds + 1;
+    dpdk_driver_apply(driver, NULL, &needs);
+    for (int i = 0; i < n_ports; i++) {
+        ovs_assert(!mempools_model_add(mempools, &needs));
+    }
+    mempools_model_get_info(mempools, &info);
+    printf("%s:", title);
+    for (size_t i = 0; i < info.n; i++) {
+        printf("%s %"PRIu64, i ? " +" : "", n_mbufs(&info.pools[i]));
+        size += size_of(&info.pools[i]);
+    }
+    printf(" mbufs of %d bytes, %.1f MB\n", info.pools[0].buffer_size,
+           size / 1e6);
+    mempools_info_free(&info);
+    mempools_model_destroy(mempools);
+}
+
+static void
+test_examples(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    static const char i40e[] = "net_i40e", mlx5[] = "mlx5_pci";
+
+    print_example("1 port", 1, 9000, 1, 1, i40e, "", "");
+    print_example("4 ports", 4, 9000, 1, 1, i40e, "", "");
+    print_example("12 ports", 12, 9000, 1, 1, i40e, "", "");
+    print_example("7 ports, 4 rxq, 16 PMDs", 7, 9000, 4, 16, i40e, "", "");
+    print_example("64 ports, 16 PMDs", 64, 1500, 1, 16, i40e, "", "");
+    print_example("64 ports with more rings than mbufs unpatched", 64, 68, 1,
+                  1, i40e, "", "");
+    print_example("20 % headroom", 1, 9000, 1, 1, i40e,
+                  "mempool-headroom", "20");
+    print_example("64 ports, 16 PMDs, 20 % headroom", 64, 1500, 1, 16, i40e,
+                  "mempool-headroom", "20");
+    print_example("4 ports, per-port-memory", 4, 4500, 1, 8, i40e,
+                  "per-port-memory", "true");
+    print_example("MTU 1500, shared-mempool-config", 1, 1500, 1, 1, i40e,
+                  "shared-mempool-config", "9000");
+    print_example("1 port, mlx5", 1, 9000, 1, 1, mlx5, "", "");
+    print_example("4 ports, mlx5", 4, 9000, 1, 1, mlx5, "", "");
+    print_example("12 ports, mlx5", 12, 9000, 1, 1, mlx5, "", "");
+    print_example("64 ports, 16 PMDs, mlx5", 64, 1500, 1, 16, mlx5, "", "");
+    print_example("4 ports, per-port-memory, mlx5", 4, 4500, 1, 8, mlx5,
+                  "per-port-memory", "true");
+}
+
+/* Known, stacked, and unknown drivers. */
+static void
+test_drivers(struct ovs_cmdl_context *ctx OVS_UNUSED)
+{
+    static const char *const tests[][2] = {
+        { "net_null", NULL },
+        { "net_pcap", "iface=eth0" },
+        { "net_pcap", "rx_pcap=a,infinite_rx=1" },
+        { "net_memif", "role=server,zero-copy=yes" },
+        { "net_tap", "" },
+        { "net_virtio", "" },
+        { "net_ice", NULL },
+        { "net_e1000_em", NULL },
+        { "mlx5_pci", "" },
+        { "net_bnxt", "" },
+        { "net_idpf", "" },
+        { "net_vmxnet3", "" },
+        { "net_af_xdp", "iface=eth0" },
+        { "net_bonding", "mode=1,slave=0000:01:00.0,slave=0000:01:00.1" },
+        { "net_bonding", "member=a,member=b,member=c,primary=a" },
+        { "net_failsafe", "dev(net_tap0,iface=a),fd(3)" },
+        { "net_netvsc", "" },
+        { "unheard-of", "" },
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(tests); i++) {
+        const char *name = tests[i][0], *devargs = tests[i][1];
+        struct mempool_needs needs = nic(9000, 1, 2048, 0);
+
+        dpdk_driver_apply(name, devargs, &needs);
+        printf("%s %s: %s, fills %"PRIu64"%s\n", name, devargs ? devargs : "",
+               mempool_needs_grow(&needs) ? "grows" : "doesn't grow",
+               mempool_needs_filled(&needs),
+               !dpdk_driver_is_known(name) ? ", unknown"
+               : dpdk_driver_changes_mtu(name) ? ", MTU while running" : "");
+    }
+}
 
 /* DPDK's allocations for mempools pass through here, so that they can be made
  * to fail: these functions replace those of DPDK's shared libraries.  They are
@@ -63,6 +587,7 @@ static bool interposed;         /* These functions are in use. */
 static bool
 must_fail(void)
 {
+    interposed = true;
     if (!fault || --fault) {
         return false;
     }
@@ -72,162 +597,127 @@ must_fail(void)
     return true;
 }
 
-static void *
-real(const char *function)
-{
-    void *address = dlsym(RTLD_NEXT, function);
+#define INTERPOSE(TYPE, FUNCTION, PARAMETERS, ...)                          \
+    __attribute__((weak)) TYPE                                              \
+    FUNCTION PARAMETERS                                                     \
+    {                                                                       \
+        TYPE (*real) PARAMETERS = dlsym(RTLD_NEXT, #FUNCTION);              \
+                                                                            \
+        return must_fail() ? NULL : real(__VA_ARGS__);                      \
+    }
 
-    ovs_assert(address);
-    return address;
-}
+INTERPOSE(void *, rte_zmalloc,
+          (const char *type, size_t size, unsigned int align),
+          type, size, align)
+INTERPOSE(void *, rte_malloc_socket,
+          (const char *type, size_t size, unsigned int align, int numa_id),
+          type, size, align, numa_id)
+INTERPOSE(const struct rte_memzone *, rte_memzone_reserve,
+          (const char *name, size_t len, int numa_id, unsigned int flags),
+          name, len, numa_id, flags)
+INTERPOSE(const struct rte_memzone *, rte_memzone_reserve_aligned,
+          (const char *name, size_t len, int numa_id, unsigned int flags,
+           unsigned int align),
+          name, len, numa_id, flags, align)
 
-__attribute__((weak)) void *
-rte_zmalloc(const char *type, size_t size, unsigned int align)
-{
-    void *(*f)(const char *, size_t, unsigned int) = real(__func__);
+/* Ports of a real switch. */
 
-    return must_fail() ? NULL : f(type, size, align);
-}
-
-__attribute__((weak)) void *
-rte_malloc_socket(const char *type, size_t size, unsigned int align,
-                  int numa_id)
-{
-    void *(*f)(const char *, size_t, unsigned int, int) = real(__func__);
-
-    return must_fail() ? NULL : f(type, size, align, numa_id);
-}
-
-__attribute__((weak)) const struct rte_memzone *
-rte_memzone_reserve(const char *name, size_t len, int numa_id,
-                    unsigned int flags)
-{
-    const struct rte_memzone *(*f)(const char *, size_t, int, unsigned int)
-        = real(__func__);
-
-    return must_fail() ? NULL : f(name, len, numa_id, flags);
-}
-
-__attribute__((weak)) const struct rte_memzone *
-rte_memzone_reserve_aligned(const char *name, size_t len, int numa_id,
-                            unsigned int flags, unsigned int align)
-{
-    const struct rte_memzone *(*f)(const char *, size_t, int, unsigned int,
-                                   unsigned int) = real(__func__);
-
-    interposed = true;
-    return must_fail() ? NULL : f(name, len, numa_id, flags, align);
-}
-
-/* The netdev of all ports. */
 static char netdev_name[] = "port";
-static struct netdev netdev = { .name = netdev_name };
-
-/* Returns true if 'netdev_' was asked to reconfigure since the last call. */
-static bool
-netdev_was_asked(struct netdev *netdev_)
-{
-    uint64_t last = netdev_->last_reconfigure_seq;
-
-    netdev_->last_reconfigure_seq = seq_read(netdev_->reconfigure_seq);
-    return netdev_->last_reconfigure_seq != last;
-}
+static struct netdev netdev = { .name = netdev_name }; /* Of all ports. */
 
 /* Returns true if a port was asked to reconfigure since the last call. */
 static bool
-reconf_requested(void)
+netdev_was_asked(void)
 {
-    return netdev_was_asked(&netdev);
+    uint64_t last = netdev.last_reconfigure_seq;
+
+    netdev.last_reconfigure_seq = seq_read(netdev.reconfigure_seq);
+    return netdev.last_reconfigure_seq != last;
 }
 
-/* Starts DPDK with 'mb' MB of memory, and the netdev of all ports. */
+/* Starts DPDK with 'mb' MB of memory, and with 'arg' unless that is NULL. */
 static void
-start_dpdk(int mb)
+start_dpdk(int mb, const char *arg)
 {
-    test_start_dpdk(mb);
+    test_start_dpdk_with(mb, arg);
     netdev.reconfigure_seq = seq_create();
-    reconf_requested();
+    netdev_was_asked();
 }
 
-/* DPDK's memory. */
-struct memory {
-    size_t free;                /* In bytes. */
-    size_t greatest;            /* Of its free pieces. */
-    unsigned int n_memzones;
-};
-
-static void
-count_memzone(const struct rte_memzone *mz OVS_UNUSED, void *n_)
-{
-    unsigned int *n = n_;
-
-    (*n)++;
-}
-
-static struct memory
-memory_now(void)
+/* Returns the bytes that DPDK has free. */
+static size_t
+free_memory(void)
 {
     struct rte_malloc_socket_stats stats;
-    struct memory m = { .n_memzones = 0 };
 
     ovs_assert(!rte_malloc_get_socket_stats(0, &stats));
-    m.free = stats.heap_freesz_bytes;
-    m.greatest = stats.greatest_free_size;
-    rte_memzone_walk(count_memzone, &m.n_memzones);
-    return m;
+    return stats.heap_freesz_bytes;
 }
 
-static bool
-memory_is(struct memory m)
+/* Takes all memory but 'mb' MB of its greatest piece. */
+static void *
+leave_memory(int mb)
 {
-    struct memory now = memory_now();
+    struct rte_malloc_socket_stats stats;
+    void *filler;
 
-    return m.free == now.free && m.greatest == now.greatest
-           && m.n_memzones == now.n_memzones;
-}
-
-static struct mempool_needs
-needs_of(int buffer_size, uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs)
-{
-    return (struct mempool_needs) {
-        .mtu = buffer_size,
-        .buffer_size = buffer_size,
-        .n_rxq = n_rxq,
-        .rx_descs = rx_descs,
-        .rx_filled = rx_descs,
-        .tx_descs = tx_descs,
-        .grows_in_place = true,
-        .old_buffer_size = buffer_size,
-        .old_mbufs = MEMPOOL_OLD_MIN_MBUFS,
-    };
-}
-
-static struct rte_mempool *
-prepare_netdev(struct mempool_port *port, struct netdev *netdev_,
-               struct mempool_needs needs)
-{
-    struct rte_mempool *mp = NULL;
-    char *error;
-
-    if (mempool_port_prepare(port, netdev_, &needs, true, &mp, &error)) {
-        ovs_fatal(0, "%s", error);
-    }
-    return mp;
+    ovs_assert(!rte_malloc_get_socket_stats(0, &stats));
+    filler = rte_malloc(NULL, stats.greatest_free_size - (mb << 20), 0);
+    ovs_assert(filler);
+    return filler;
 }
 
 static struct rte_mempool *
 prepare(struct mempool_port *port, struct mempool_needs needs)
 {
-    return prepare_netdev(port, &netdev, needs);
+    char *error;
+
+    if (mempool_port_prepare(port, &netdev, &needs, &error)) {
+        ovs_fatal(0, "%s", error);
+    }
+    return mempool_port_prepared(port);
 }
 
+/* Gives 'port' what it needs, and returns its mempool. */
 static struct rte_mempool *
-prepare_and_commit(struct mempool_port *port, struct mempool_needs needs)
+set_up(struct mempool_port *port, struct mempool_needs needs)
 {
     struct rte_mempool *mp = prepare(port, needs);
 
     mempool_port_commit(port);
+    ovs_assert(mempool_port_get(port) == mp);
     return mp;
+}
+
+/* 'port' can't get 'needs', for lack of memory, and nothing changes. */
+static void
+set_up_in_vain(struct mempool_port *port, struct mempool_needs needs)
+{
+    struct rte_mempool *mp = mempool_port_get(port);
+    size_t memory = free_memory();
+    char *available, *error;
+    int needed;
+
+    ovs_assert(mempool_port_prepare(port, &netdev, &needs, &error) == ENOBUFS);
+    ovs_assert(mempool_port_prepared(port) == mp);
+    ovs_assert(free_memory() == memory);
+
+    available = xasprintf("where %.1f MB is free", memory / 1e6);
+    ovs_assert(ovs_scan(error, "%d.%*d MB of memory for mbufs is needed on "
+                        "NUMA node 0, ", &needed));
+    ovs_assert(needed >= (int) (memory / 1000000));
+    ovs_assert(strstr(error, available));
+    free(available);
+    free(error);
+}
+
+/* Destroys 'port', which gives back what it had and can be used again. */
+static void
+destroy(struct mempool_port *port)
+{
+    mempool_port_destroy(port);
+    mempools_run();
+    memset(port, 0, sizeof *port);
 }
 
 static size_t
@@ -236,91 +726,32 @@ n_pools(void)
     struct mempools_info info;
     size_t n;
 
-    mempools_info_get(NULL, &info);
+    mempools_get_info(NULL, &info);
     n = info.n;
     mempools_info_free(&info);
     return n;
 }
 
-/* Destroys 'port', which gives back what it had. */
-static void
-destroy(struct mempool_port *port)
+static struct mempool_info
+info_of(const struct mempool_port *port)
 {
-    mempool_port_destroy(port);
-    mempools_run();
+    struct mempool_info info;
+
+    ovs_assert(mempool_port_get_info(port, &info));
+    return info;
 }
 
-/* 'port' can't get 'needs', for lack of memory, and nothing changes. */
-static void
-prepare_in_vain(struct mempool_port *port, struct mempool_needs needs)
-{
-    struct memory memory = memory_now();
-    struct rte_mempool *mp;
-    int needed, available;
-    char *error;
-
-    ovs_assert(mempool_port_prepare(port, &netdev, &needs, true, &mp, &error)
-               == ENOMEM);
-    ovs_assert(!!mp == !!port->pool);
-    ovs_assert(memory_is(memory));
-    ovs_assert(ovs_scan(error, "%d.%*d MB of memory for mbufs is needed on "
-                        "NUMA node 0, where %d.%*d MB is free",
-                        &needed, &available));
-    ovs_assert(needed >= available);
-    free(error);
-}
-
-static struct mempool_demand_input
-demand_input(uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs,
-             uint64_t n_threads)
-{
-    return (struct mempool_demand_input) {
-        .n_rxq = n_rxq,
-        .rx_descs = rx_descs,
-        .rx_filled = rx_descs,
-        .tx_descs = tx_descs,
-        .n_threads = n_threads,
-        .cache_size = 512,
-    };
-}
-
-/* Returns the demand, without IP fragments. */
-static uint64_t
-demand_of(uint64_t n_rxq, uint64_t rx_descs, uint64_t tx_descs,
-          uint64_t n_threads)
-{
-    struct mempool_demand_input in = demand_input(n_rxq, rx_descs, tx_descs,
-                                                  n_threads);
-
-    return mempool_demand(&in).total;
-}
-
-/* Makes a port that receives nothing hold up to 'n' mbufs to be sent. */
-static void
-set_tx_descs(struct mempool_port *sender, uint64_t n)
-{
-    struct mempool_needs needs = needs_of(128, 0, 0, n);
-
-    needs.away = true;
-    prepare_and_commit(sender, needs);
-}
-
-/* Makes up to 'n' IP fragments a part of the demand. */
-static void
-count_frags(unsigned int n)
-{
-    mempool_frags_in_use();
-    mempool_set_max_frags(n);
-    mempools_run();
-}
-
-/* Returns true if 'mp' has exactly that demand. */
+/* Returns true if 'mp' has exactly what is demanded without IP fragments. */
 static bool
 has(const struct rte_mempool *mp, uint64_t n_rxq, uint64_t rx_descs,
     uint64_t tx_descs, uint64_t n_threads)
 {
-    return mp->populated_size == demand_of(n_rxq, rx_descs, tx_descs,
-                                           n_threads);
+    const struct mempool_demand_input in = {
+        .n_rxq = n_rxq, .rx_descs = rx_descs, .tx_descs = tx_descs,
+        .n_threads = n_threads, .cache_max = DPDK_CACHE_MAX,
+    };
+
+    return mp->populated_size == mempool_demand(&in).total;
 }
 
 /* Takes 'n' mbufs out of the ring of 'mp', bypassing any cache. */
@@ -343,42 +774,34 @@ put(struct rte_mempool *mp, struct rte_mbuf **mbufs, unsigned int n)
 static unsigned int
 in_ring(const struct rte_mempool *mp)
 {
-    return rte_ring_count(mp->pool_data);
+    return rte_mempool_get_ops(mp->ops_index)->get_count(mp);
 }
 
-/* Receives a burst, or fails to do so, in a thread that has no cache. */
-static void *
-receive_main(void *mp)
+/* Receives a burst, or fails to do so, like a thread that has no cache. */
+static bool
+can_receive(struct rte_mempool *mp)
 {
     struct rte_mbuf *mbufs[MEMPOOL_BURST];
 
     ovs_assert(rte_lcore_id() == LCORE_ID_ANY);
     if (rte_pktmbuf_alloc_bulk(mp, mbufs, MEMPOOL_BURST)) {
-        return NULL;
+        return false;
     }
     rte_pktmbuf_free_bulk(mbufs, MEMPOOL_BURST);
-    return mp;
-}
-
-static bool
-can_receive(struct rte_mempool *mp)
-{
-    void *received;
-
-    xpthread_join(ovs_thread_create("receive", receive_main, mp), &received);
-    return received != NULL;
+    return true;
 }
 
 /* "enough". */
 
-/* Makes the calling lcore's cache of 'mp' as full as possible: with one more
- * mbuf, it would be flushed. */
-static void
-fill_cache(struct rte_mempool *mp)
-{
-    const unsigned int max = mp->cache_size * MEMPOOL_CACHE_PERCENT / 100;
+#define N_LCORES 2
 
-    for (unsigned int n = max + 1; n >= max; n--) {
+/* Makes the cache of 'mp' for 'lcore' as full as possible: with one more mbuf,
+ * it would be flushed. */
+static void
+fill_cache(struct rte_mempool *mp, unsigned int lcore)
+{
+    RTE_PER_LCORE(_lcore_id) = lcore;
+    for (unsigned int n = DPDK_CACHE_MAX + 1; n >= DPDK_CACHE_MAX; n--) {
         struct rte_mbuf **mbufs;
 
         rte_mempool_cache_flush(NULL, mp);
@@ -387,57 +810,30 @@ fill_cache(struct rte_mempool *mp)
             rte_pktmbuf_free(mbufs[i]);
         }
         free(mbufs);
-        ovs_assert(rte_mempool_default_cache(mp, rte_lcore_id())->len
-                   == (n > max ? 1 : max));
+        ovs_assert(rte_mempool_default_cache(mp, lcore)->len
+                   == (n > DPDK_CACHE_MAX ? 1 : n));
     }
+    RTE_PER_LCORE(_lcore_id) = LCORE_ID_ANY;
 }
 
-struct filler {
-    struct ovs_barrier barrier;
-    struct rte_mempool *mps[2];
-};
-
-static void *
-filler_main(void *filler_)
-{
-    struct filler *filler = filler_;
-
-    mempool_thread_add();
-    ovs_assert(!rte_thread_register());
-    ovs_barrier_block(&filler->barrier);    /* All threads are known. */
-    ovs_barrier_block(&filler->barrier);    /* The pools exist. */
-    for (int i = 0; i < ARRAY_SIZE(filler->mps); i++) {
-        fill_cache(filler->mps[i]);
-    }
-    ovs_barrier_block(&filler->barrier);    /* All caches are full. */
-    ovs_barrier_block(&filler->barrier);    /* The checks are done. */
-    mempool_thread_remove();
-    rte_thread_unregister();
-    return NULL;
-}
-
-/* Checks that with its caches full, 'mp' has just what is demanded.  If it
- * can't grow, it may have extra mbufs; these are put aside. */
+/* Checks that with its caches full, 'mp' has just what is demanded. */
 static void
 check_enough(struct rte_mempool *mp, const struct mempool_demand_input *in)
 {
     const struct mempool_demand d = mempool_demand(in);
-    const unsigned int headroom = d.terms[MEMPOOL_DEMAND_HEADROOM];
-    unsigned int places[MEMPOOL_DEMAND_HEADROOM];
     struct rte_mbuf **held[MEMPOOL_DEMAND_N_TERMS];
-    struct rte_mbuf **extra;
+    unsigned int places[MEMPOOL_DEMAND_N_TERMS];
     struct rte_mbuf **more;
-    unsigned int n_extra;
 
-    ovs_assert(mp->populated_size >= d.total);
-    n_extra = mp->populated_size - d.total;
-    ovs_assert(!n_extra || !dpdk_memory_can_grow());
-    extra = take(mp, n_extra);
+    for (int i = 0; i < N_LCORES; i++) {
+        fill_cache(mp, i);
+    }
+    ovs_assert(mp->populated_size == d.total);
     ovs_assert(in_ring(mp) == d.total - d.terms[MEMPOOL_DEMAND_CACHES]);
 
     /* Besides caches, mbufs are wherever they can be, except for the burst
      * that is to be received. */
-    for (int t = 0; t < MEMPOOL_DEMAND_HEADROOM; t++) {
+    for (int t = 0; t < MEMPOOL_DEMAND_N_TERMS; t++) {
         ovs_assert(d.terms[t] >= MEMPOOL_BURST);
         places[t] = t == MEMPOOL_DEMAND_CACHES ? 0
                     : t == MEMPOOL_DEMAND_BURSTS ? d.terms[t] - MEMPOOL_BURST
@@ -446,41 +842,13 @@ check_enough(struct rte_mempool *mp, const struct mempool_demand_input *in)
         ovs_assert(can_receive(mp));
     }
 
-    /* What is left is the operator's headroom.  Without it, that burst can
-     * still be received. */
-    ovs_assert(in_ring(mp) == headroom + MEMPOOL_BURST);
-    held[MEMPOOL_DEMAND_HEADROOM] = take(mp, headroom);
-    ovs_assert(can_receive(mp));
-
-    /* In a smaller pool, it can't. */
-    more = take(mp, MEMPOOL_BURST);
+    /* With one mbuf more somewhere, it can't be received. */
+    more = take(mp, 1);
     ovs_assert(!can_receive(mp));
-    put(mp, more, MEMPOOL_BURST);
-
-    put(mp, held[MEMPOOL_DEMAND_HEADROOM], headroom);
-    for (int t = 0; t < MEMPOOL_DEMAND_HEADROOM; t++) {
+    put(mp, more, 1);
+    for (int t = 0; t < MEMPOOL_DEMAND_N_TERMS; t++) {
         put(mp, held[t], places[t]);
     }
-
-    /* Nor can it in a pool that is smaller by any one of the terms, if a
-     * single mbuf is where that term doesn't expect it, and all others are
-     * where they can be, as far as there are that many. */
-    for (int t = 0; t < MEMPOOL_DEMAND_HEADROOM; t++) {
-        unsigned int n_missing = headroom + MIN(d.terms[t],
-                                                in_ring(mp) - headroom);
-        struct rte_mbuf **missing = take(mp, n_missing);
-        unsigned int n = 1;
-
-        for (int u = 0; u < MEMPOOL_DEMAND_HEADROOM; u++) {
-            n += u == t ? 0 : places[u];
-        }
-        n = MIN(n, in_ring(mp));
-        more = take(mp, n);
-        ovs_assert(!can_receive(mp));
-        put(mp, more, n);
-        put(mp, missing, n_missing);
-    }
-    put(mp, extra, n_extra);
 }
 
 /* A port can receive wherever the mbufs are. */
@@ -490,97 +858,72 @@ test_enough(struct ovs_cmdl_context *ctx OVS_UNUSED)
     struct mempool_demand_input in = {
         .n_rxq = 1 + 2,
         .rx_descs = 512 + 2 * 256,
-        .rx_filled = 512 + 2 * 256,
-        .tx_descs = 3 * 512 + 3 * 128 + 3 * 64,
-        .n_threads = 1 + 2,
-        .cache_size = 512,
+        .tx_descs = 512 + 128 + 64,
+        .n_threads = 1 + N_LCORES,
+        .cache_max = DPDK_CACHE_MAX,
         .flush_interval = 3,
         .max_frags = 1000,
         .headroom = 20,
     };
+    struct smap config = SMAP_CONST1(&config, "mempool-headroom", "20");
     struct mempool_port ports[4] = { { .netdev = NULL } };
-    struct rte_mempool **mps;
-    struct filler filler;
-    pthread_t threads[2];
+    struct rte_mempool *mp, *other_mp;
 
-    start_dpdk(64);
-    mps = filler.mps;
-    ovs_barrier_init(&filler.barrier, 1 + ARRAY_SIZE(threads));
-    for (int i = 0; i < ARRAY_SIZE(threads); i++) {
-        threads[i] = ovs_thread_create("filler", filler_main, &filler);
-    }
-    ovs_barrier_block(&filler.barrier);
-
-    mempool_set_headroom("20");
+    start_dpdk(96, NULL);
+    mempools_configure(&config);
     mempool_set_flush_interval(3);
-    count_frags(1000);
-    prepare_and_commit(&ports[0], needs_of(128, 1, 512, 3 * 512));
-    prepare_and_commit(&ports[1], needs_of(128, 2, 2 * 256, 3 * 128));
-    mps[0] = prepare_and_commit(&ports[2], needs_of(128, 0, 0, 0));
-    mps[1] = prepare_and_commit(&ports[3], needs_of(256, 1, 64, 3 * 64));
-    ovs_barrier_block(&filler.barrier);
-    ovs_barrier_block(&filler.barrier);
+    set_up(&ports[0], nic(1500, 1, 512, 512));
+    set_up(&ports[1], nic(1500, 2, 256, 128));
+    mp = set_up(&ports[2], guest(1500, false));
+    other_mp = set_up(&ports[3], nic(3000, 1, 64, 64));
+    for (int i = 0; i < N_LCORES; i++) {
+        mempool_thread_add();
+    }
 
-    check_enough(mps[0], &in);
+    /* With the first IP fragment, mempools_run() is called at once. */
+    mempools_run();
+    mempool_frags_in_use();
+    time_alarm(10);
+    mempools_wait(60);
+    mempools_run();
+
+    check_enough(mp, &in);
     in.n_rxq = 1;
-    in.rx_descs = in.rx_filled = 64;
-    check_enough(mps[1], &in);
+    in.rx_descs = 64;
+    check_enough(other_mp, &in);
 
     /* The caches of threads that are gone hold nothing. */
-    ovs_barrier_block(&filler.barrier);
-    for (int i = 0; i < ARRAY_SIZE(threads); i++) {
-        xpthread_join(threads[i], NULL);
+    for (int i = 0; i < N_LCORES; i++) {
+        RTE_PER_LCORE(_lcore_id) = i;
+        mempool_thread_remove();
     }
-    for (int i = 0; i < 2; i++) {
-        ovs_assert(in_ring(mps[i]) == mps[i]->populated_size);
-    }
+    ovs_assert(in_ring(mp) == mp->populated_size);
+    ovs_assert(in_ring(other_mp) == other_mp->populated_size);
 }
 
 /* "grow". */
 
 #define N_WORKERS 3
 #ifdef __SANITIZE_THREAD__
-#define GROW_PORTS 200
+#define GROW_PORTS 100
 #else
-#define GROW_PORTS 600
+#define GROW_PORTS 300
 #endif
-#define GROW_BUFFER 128
-#define MAX_HELD (1 << 17)
+#define MAX_HELD (1 << 16)
 
-/* Owner of the mbuf at an address, 0 for none, by cache lines from
- * 'owners_base'. */
-static atomic_uint32_t *owners;
-static char *owners_base;
-static size_t n_owners;
-
+/* Returns the owner of 'mbuf', 0 for none, which is a part of it that DPDK
+ * doesn't use. */
 static atomic_uint32_t *
-owner(const struct rte_mbuf *mbuf)
+owner(struct rte_mbuf *mbuf)
 {
-    size_t i = ((char *) mbuf - owners_base) / RTE_CACHE_LINE_SIZE;
-
-    ovs_assert(i < n_owners);
-    return &owners[i];
+    return (atomic_uint32_t *) mbuf->dynfield1;
 }
 
-/* Fills the buffer of 'mbuf', or checks that nobody else did. */
-static void
-fill_buffer(struct rte_mbuf *mbuf)
+/* Returns the first or last bytes of the buffer of 'mbuf'. */
+static const struct rte_mbuf **
+buffer(struct rte_mbuf *mbuf, bool end)
 {
-    struct rte_mbuf **p = mbuf->buf_addr;
-
-    for (int i = 0; i < mbuf->buf_len / sizeof *p; i++) {
-        p[i] = mbuf;
-    }
-}
-
-static void
-check_buffer(const struct rte_mbuf *mbuf)
-{
-    struct rte_mbuf **p = mbuf->buf_addr;
-
-    for (int i = 0; i < mbuf->buf_len / sizeof *p; i++) {
-        ovs_assert(p[i] == mbuf);
-    }
+    return RTE_PTR_ADD(mbuf->buf_addr, end ? mbuf->buf_len - sizeof mbuf : 0);
 }
 
 /* Makes 'id' the owner of 'mbuf', which must be as it was in 'mp'. */
@@ -593,22 +936,19 @@ own(struct rte_mempool *mp, struct rte_mbuf *mbuf, uint32_t id)
     ovs_assert(mbuf->pool == mp);
     ovs_assert(mbuf->buf_addr == rte_mbuf_to_baddr(mbuf));
     ovs_assert(mbuf->priv_size == rte_pktmbuf_priv_size(mp));
-    ovs_assert(mbuf->buf_len == GROW_BUFFER + RTE_PKTMBUF_HEADROOM);
+    ovs_assert(mbuf->buf_len == dpdk_data_room(1500));
     ovs_assert(mbuf->data_off == RTE_PKTMBUF_HEADROOM);
     ovs_assert(rte_mbuf_refcnt_read(mbuf) == 1);
-    ovs_assert(mbuf->nb_segs == 1);
-    ovs_assert(!mbuf->next);
+    ovs_assert(mbuf->nb_segs == 1 && !mbuf->next);
     ovs_assert(((struct dp_packet *) mbuf)->source == DPBUF_DPDK);
-    fill_buffer(mbuf);
+    *buffer(mbuf, false) = *buffer(mbuf, true) = mbuf;
 }
 
 static void
 disown(struct rte_mbuf *mbuf, uint32_t id)
 {
-    uint32_t was = id;
-
-    check_buffer(mbuf);
-    ovs_assert(atomic_compare_exchange_strong(owner(mbuf), &was, 0));
+    ovs_assert(*buffer(mbuf, false) == mbuf && *buffer(mbuf, true) == mbuf);
+    ovs_assert(atomic_compare_exchange_strong(owner(mbuf), &id, 0));
 }
 
 struct worker {
@@ -627,40 +967,34 @@ worker_main(void *w_)
     struct worker *w = w_;
     struct rte_mbuf **held = xcalloc(MAX_HELD, sizeof *held);
     int n_held = 0;
-    int n_to_hold = MAX_HELD;
-    bool stop = false;
+    bool stop;
 
     random_set_seed(w->id);
     ovs_assert(!rte_thread_register());
     do {
+        int n_to_free = random_range(MAX_HELD);
         int n = 1 << random_range(7);
 
         atomic_read(&w->stop, &stop);
-        if (stop) {
-            n_to_hold = 0;
-        }
-        if (n_held + n <= n_to_hold
-            && !rte_mempool_get_bulk(w->mp, (void **) &held[n_held], n)) {
+        while (n_held + n <= MAX_HELD
+               && !rte_mempool_get_bulk(w->mp, (void **) &held[n_held], n)) {
             for (int i = 0; i < n; i++) {
                 own(w->mp, held[n_held++], w->id);
             }
             atomic_count_inc(&w->n_bursts);
-        } else if (n_held > n_to_hold) {
-            n = MIN(n, n_held - n_to_hold);
-            n_held -= n;
-            for (int i = 0; i < n; i++) {
-                disown(held[n_held + i], w->id);
-            }
-            rte_pktmbuf_free_bulk(&held[n_held], n);
-        } else {
-            n_to_hold = n_to_hold < MAX_HELD ? MAX_HELD
-                                             : random_range(n_held + 1);
-        }
 
-        /* A thread that loses its CPU while it uses the ring blocks all
-         * others, so it had better lose it here. */
-        sched_yield();
-    } while (!stop || n_held);
+            /* A thread that loses its CPU while it uses the ring blocks all
+             * others, so it had better lose it here. */
+            sched_yield();
+        }
+        while (n_held && (stop || n_to_free-- > 0)) {
+            disown(held[--n_held], w->id);
+            rte_pktmbuf_free(held[n_held]);
+            if (!(n_held % 64)) {
+                sched_yield();
+            }
+        }
+    } while (!stop);
     free(held);
     mempool_thread_remove();
     rte_thread_unregister();
@@ -690,23 +1024,49 @@ tsan_dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
     __tsan_acquire(mp->pool_data);
     return retval;
 }
+#endif
 
 static void
-tsan_ring(const struct rte_mempool *mp)
+tsan_ring(const struct rte_mempool *mp OVS_UNUSED)
 {
+#ifdef __SANITIZE_THREAD__
     struct rte_mempool_ops *ops = rte_mempool_get_ops(mp->ops_index);
 
     enqueue = ops->enqueue;
     ops->enqueue = tsan_enqueue;
     dequeue = ops->dequeue;
     ops->dequeue = tsan_dequeue;
-}
-#else
-static void
-tsan_ring(const struct rte_mempool *mp OVS_UNUSED)
-{
-}
 #endif
+}
+
+/* Checks that to DPDK's functions, the mempool of 'port', all of whose mbufs
+ * are there, is one that has always had its size. */
+static void
+check_ordinary(const struct mempool_port *port)
+{
+    struct rte_mempool *mp = mempool_port_get(port);
+    unsigned int n = mp->populated_size;
+    char *sizes = xasprintf("  size=%u\n  populated_size=%u\n", n, n);
+    struct rte_mbuf **all;
+    char *dump;
+    size_t size;
+    FILE *file;
+
+    ovs_assert(mp->size == n && in_ring(mp) == n);
+    ovs_assert(rte_mempool_full(mp) && !rte_mempool_in_use_count(mp));
+    ovs_assert(rte_mempool_obj_iter(mp, rte_pktmbuf_init, NULL) == n);
+    all = take(mp, n);
+    ovs_assert(rte_mempool_empty(mp) && rte_mempool_in_use_count(mp) == n);
+    put(mp, all, n);
+    rte_mempool_audit(mp);
+
+    file = open_memstream(&dump, &size);
+    mempools_dump(file, port);
+    fclose(file);
+    ovs_assert(strstr(dump, sizes));
+    free(dump);
+    free(sizes);
+}
 
 /* While a pool grows, every mbuf taken from it is initialized and has one
  * owner.  In the end, all mbufs are there. */
@@ -714,29 +1074,20 @@ static void
 test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
     struct mempool_port *ports = xcalloc(GROW_PORTS, sizeof *ports);
-    struct mempool_needs needs = needs_of(GROW_BUFFER, 1, 32, 0);
+    const struct mempool_needs needs = nic(1500, 1, 32, 0);
     struct worker workers[N_WORKERS];
-    struct rte_memseg_list *msl;
     struct rte_mempool *mp;
     struct rte_mbuf **all;
+    size_t memory;
 
-    needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
-    start_dpdk(256);
-    tsan_ring(prepare(&ports[0], needs_of(64, 0, 0, 0)));
-    mp = prepare_and_commit(&ports[0], needs);
-
-    msl = rte_mem_virt2memseg_list(mp);
-    owners_base = msl->base_va;
-    n_owners = msl->len / RTE_CACHE_LINE_SIZE;
-    owners = xcalloc(n_owners, sizeof *owners);
-
+    start_dpdk(256, NULL);
+    memory = free_memory();
+    tsan_ring(prepare(&ports[0], nic(3000, 0, 0, 0)));
+    mp = set_up(&ports[0], needs);
     for (int i = 0; i < N_WORKERS; i++) {
         struct worker *w = &workers[i];
 
-        w->id = 1 + i;
-        w->mp = mp;
-        atomic_count_init(&w->n_bursts, 0);
-        atomic_init(&w->stop, false);
+        *w = (struct worker) { .id = 1 + i, .mp = mp };
         mempool_thread_add();
         /* ovs_thread_create() contends for OVS's mutexes.  ThreadSanitizer
          * reports that: where they were locked is read without a lock. */
@@ -750,7 +1101,7 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
         for (int j = 0; j < N_WORKERS; j++) {
             n_bursts[j] = atomic_count_get(&workers[j].n_bursts);
         }
-        ovs_assert(prepare_and_commit(&ports[i], needs) == mp);
+        ovs_assert(set_up(&ports[i], needs) == mp);
         ovs_assert(mp->populated_size > size);
 
         /* Workers go on, whether they had the CPU meanwhile or not. */
@@ -768,7 +1119,6 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
         xpthread_join(workers[i].thread, NULL);
     }
 
-    ovs_assert(in_ring(mp) == mp->populated_size);
     all = take(mp, mp->populated_size);
     for (int i = 0; i < mp->populated_size; i++) {
         own(mp, all[i], 1);
@@ -777,227 +1127,93 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
         disown(all[i], 1);
     }
     put(mp, all, mp->populated_size);
+    check_ordinary(&ports[0]);
+    for (int i = 0; i < GROW_PORTS; i++) {
+        destroy(&ports[i]);
+    }
+    ovs_assert(free_memory() == memory);
 }
-
-/* "leak". */
 
 /* All memory comes back, whatever ports do. */
 static void
 test_leak(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    struct memory memory;
+    struct mempool_port a = { .netdev = NULL };
+    struct mempool_port b = { .netdev = NULL };
+    size_t memory;
 
-    start_dpdk(128);
-    memory = memory_now();
-    for (int i = 0; i < 1000; i++) {
-        int mtu = DPDK_MIN_MTU + i * (9710 - DPDK_MIN_MTU) / 999;
-        struct mempool_port port = { .netdev = NULL };
+    start_dpdk(64, NULL);
+    memory = free_memory();
+    for (int i = 0; i < 200; i++) {
+        int mtu = DPDK_MIN_MTU + i * (9700 - DPDK_MIN_MTU) / 199;
 
-        prepare_and_commit(&port, needs_of(dpdk_buffer_size(mtu), 1, 32, 32));
-        prepare(&port, needs_of(dpdk_buffer_size(9778 - mtu), 2, 64, 64));
-        if (i % 2) {
-            mempool_port_commit(&port);
+        set_up(&a, nic(mtu, 1, 32, 32));
+        prepare(&a, nic(9768 - mtu, 2, 64, 64));
+        if (i % 3 == 1) {
+            mempool_port_commit(&a);
+        } else if (i % 3 == 2) {
+            mempool_port_cancel(&a);
+            ovs_assert(n_pools() == 1);
         }
-        destroy(&port);
-        ovs_assert(memory_is(memory));
+        destroy(&a);
+        ovs_assert(free_memory() == memory);
     }
 
-    /* Memory comes back as soon as all mbufs are back, whether the port is
-     * destroyed or changes. */
+    /* A port keeps what it has and what it was prepared for last. */
+    set_up(&a, nic(1500, 1, 32, 32));
+    set_up(&b, nic(1500, 1, 32, 32));
+    prepare(&b, nic(3000, 1, 32, 32));
+    prepare(&b, nic(9000, 1, 32, 32));
+    ovs_assert(n_pools() == 2);
+    ovs_assert(set_up(&b, nic(1500, 1, 32, 32)) == mempool_port_get(&a));
+    ovs_assert(n_pools() == 1);
+    destroy(&a);
+    destroy(&b);
+    ovs_assert(free_memory() == memory);
+
+    /* Memory comes back when all mbufs are back, whether the port is destroyed
+     * or changes. */
     for (int i = 0; i < 2; i++) {
-        struct mempool_port port = { .netdev = NULL };
-        struct rte_mempool_cache *cache;
-        struct rte_mbuf **mbufs;
-        struct rte_mempool *mp;
+        struct rte_mbuf **mbufs = take(set_up(&a, nic(1500, 1, 32, 32)), 1);
 
-        mp = prepare_and_commit(&port, needs_of(1024, 1, 32, 32));
-        cache = &mp->local_cache[0];
-        mbufs = take(mp, 2);
         if (i) {
-            prepare_and_commit(&port, needs_of(2048, 1, 32, 32));
+            set_up(&a, nic(3000, 1, 32, 32));
         }
-        destroy(&port);
-        ovs_assert(!memory_is(memory));
-
+        destroy(&a);
         rte_pktmbuf_free(mbufs[0]);
+        ovs_assert(free_memory() < memory);
         mempools_run();
-        ovs_assert(!memory_is(memory));
-        ovs_assert(dpdk_memory_avail(mp) == mp->populated_size - 1);
-
-        /* While the cache is being flushed: its mbufs are in the ring, too. */
-        cache->len += 100;
-        mempools_run();
-        ovs_assert(!memory_is(memory));
-        cache->len -= 100;
-
-        rte_pktmbuf_free(mbufs[1]);
-        ovs_assert(!memory_is(memory));
-        mempools_run();
-        ovs_assert(memory_is(memory));
+        ovs_assert(free_memory() == memory);
         free(mbufs);
     }
 }
 
-/* "share". */
-
-/* Which ports share which pool, and that pools have what is demanded. */
-/* Six ports, and the pools that four of them have. */
-struct share_test {
-    struct mempool_port ports[6];
-    struct mempool_needs needs;     /* Of ports[1]. */
-    struct mempool_needs own_needs; /* Of ports[3] and ports[4]. */
-    struct rte_mempool *a, *b, *c, *d;
-};
-
+/* A pool takes the memory that it is expected to take, also if its mbufs are
+ * larger than a page. */
 static void
-share_pools(struct share_test *t)
+test_size(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    /* One size of buffers, one pool. */
-    t->a = prepare_and_commit(&t->ports[0], needs_of(128, 1, 256, 512));
-    ovs_assert(has(t->a, 1, 256, 512, 1));
-    ovs_assert(prepare_and_commit(&t->ports[1], t->needs) == t->a);
-    ovs_assert(has(t->a, 3, 768, 1536, 1));
+    static const int mtus[] = { 1500, 3000, 9000, 9702 };
 
-    /* Packets can go to all ports, whatever pool they are from. */
-    t->b = prepare_and_commit(&t->ports[2], needs_of(256, 1, 128, 64));
-    ovs_assert(t->b != t->a);
-    ovs_assert(has(t->a, 3, 768, 1600, 1));
-    ovs_assert(has(t->b, 1, 128, 1600, 1));
+    start_dpdk(512, NULL);
+    for (int i = 0; i < 2 * ARRAY_SIZE(mtus); i++) {
+        int mtu = mtus[i / 2];
+        bool grows = i % 2;
+        size_t memory = free_memory();
+        struct mempool_port port = { .netdev = NULL };
+        struct rte_mempool *mp;
+        size_t expected, taken;
 
-    /* Pools that aren't shared. */
-    t->own_needs.own_pool = true;
-    t->c = prepare_and_commit(&t->ports[3], t->own_needs);
-    t->d = prepare_and_commit(&t->ports[4], t->own_needs);
-    ovs_assert(t->c != t->a && t->c != t->b);
-    ovs_assert(t->d != t->a && t->d != t->b && t->d != t->c);
-    ovs_assert(has(t->a, 3, 768, 1600, 1));
-    ovs_assert(has(t->b, 1, 128, 1600, 1));
-    ovs_assert(has(t->c, 1, 128, 1600, 1));
-    ovs_assert(has(t->d, 1, 128, 1600, 1));
-}
-
-static void
-share_next_pool(struct share_test *t)
-{
-    struct mempool_needs needs_128 = needs_of(128, 0, 0, 0);
-    struct mempool_needs needs_512 = needs_of(512, 0, 0, 0);
-    struct mempool_port *port = &t->ports[5];
-    struct memory memory;
-    char *name;
-
-    /* A port that doesn't receive yet, then one without rings. */
-    ovs_assert(!prepare_and_commit(port, needs_of(0, 0, 0, 0)));
-    ovs_assert(has(t->a, 3, 768, 1600, 1));
-    ovs_assert(has(t->d, 1, 128, 1600, 1));
-    memory = memory_now();
-    ovs_assert(prepare_and_commit(port, needs_128) == t->a);
-
-    /* One pool after the other, which it can have back until it is swept. */
-    name = xstrdup(prepare_and_commit(port, needs_512)->name);
-    ovs_assert(memory_now().free < memory.free);
-    ovs_assert(prepare_and_commit(port, needs_128) == t->a);
-    ovs_assert(!strcmp(prepare_and_commit(port, needs_512)->name, name));
-    ovs_assert(prepare_and_commit(port, needs_128) == t->a);
-    mempools_run();
-    ovs_assert(memory_is(memory));
-    ovs_assert(strcmp(prepare_and_commit(port, needs_512)->name, name));
-    ovs_assert(prepare_and_commit(port, needs_128) == t->a);
-    mempools_run();
-    free(name);
-}
-
-static void
-share_same_pool(struct share_test *t)
-{
-    struct memory memory = memory_now();
-    size_t n = n_pools();
-
-    /* What the port already has. */
-    ovs_assert(prepare(&t->ports[1], t->needs) == t->a);
-    mempool_port_commit(&t->ports[1]);
-    ovs_assert(prepare_and_commit(&t->ports[3], t->own_needs) == t->c);
-    ovs_assert(memory_is(memory));
-
-    /* Something else, given up for a third thing, given up for what the port
-     * has, of which it loses nothing.  Until it has that, the queues of its
-     * device may have either pool. */
-    t->own_needs.buffer_size = 256;
-    prepare(&t->ports[3], t->own_needs);
-    prepare(&t->ports[3], needs_of(512, 1, 128, 0));
-    t->own_needs.buffer_size = 128;
-    ovs_assert(prepare(&t->ports[3], t->own_needs) == t->c);
-    mempools_run();
-    ovs_assert(n_pools() == n + 2);
-    mempool_port_lose(&t->ports[3]);
-    mempools_run();
-    ovs_assert(n_pools() == n + 2);
-    mempool_port_commit(&t->ports[3]);
-    mempools_run();
-    ovs_assert(n_pools() == n);
-    ovs_assert(memory_is(memory));
-}
-
-static void
-share_larger_pools(struct share_test *t)
-{
-    uint32_t size;
-
-    /* As long as the port can have either, there is enough for either. */
-    ovs_assert(prepare(&t->ports[2], needs_of(256, 2, 64, 256)) == t->b);
-    ovs_assert(has(t->a, 3, 768, 1792, 1));
-    ovs_assert(has(t->b, 2, 128, 1792, 1));
-    mempool_port_commit(&t->ports[2]);
-    ovs_assert(prepare(&t->ports[2], needs_of(256, 1, 512, 0)) == t->b);
-    ovs_assert(has(t->b, 2, 512, 1792, 1));
-    mempool_port_commit(&t->ports[2]);
-
-    /* One more thread, for which the second time no mbufs are added. */
-    for (int i = 0; i < 2; i++) {
-        ovs_assert(prepare_and_commit(&t->ports[2], needs_of(256, 2, 512, 256))
-                   == t->b);
-        mempool_thread_add();
-        ovs_assert(has(t->a, 3, 768, 1792, 2));
-        ovs_assert(has(t->b, 2, 512, 1792, 2));
-        ovs_assert(has(t->c, 1, 128, 1792, 2));
-        ovs_assert(has(t->d, 1, 128, 1792, 2));
-        mempool_thread_remove();
+        mp = set_up(&port, (grows ? nic : fixed_nic)(mtu, 1, 2048, 2048));
+        taken = memory - free_memory();
+        expected = dpdk_mbufs_size(dpdk_buffer_size(mtu), grows,
+                                   mp->populated_size);
+        ovs_assert(info_of(&port).size == expected && taken >= expected);
+        ovs_assert(taken <= expected + DPDK_MEMPOOL_OVERHEAD * 3 / 2);
+        destroy(&port);
+        ovs_assert(free_memory() == memory);
     }
-
-    /* Fragments count once there was one. */
-    size = t->d->populated_size;
-    mempool_thread_add();
-    mempool_set_max_frags(2000);
-    mempools_run();
-    ovs_assert(t->d->populated_size == size);
-    mempool_frags_in_use();
-    mempools_run();
-    ovs_assert(t->d->populated_size == size + 2000);
-    ovs_assert(dpdk_memory_avail(t->d) == t->d->populated_size);
-    mempool_thread_remove();
 }
-
-static void
-test_share(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
-    struct share_test t = {
-        .needs = needs_of(128, 2, 512, 1024),
-        .own_needs = needs_of(128, 1, 128, 0),
-    };
-    struct memory start;
-
-    start_dpdk(256);
-    start = memory_now();
-    share_pools(&t);
-    share_next_pool(&t);
-    share_same_pool(&t);
-    share_larger_pools(&t);
-    for (int i = 0; i < ARRAY_SIZE(t.ports); i++) {
-        destroy(&t.ports[i]);
-    }
-    ovs_assert(memory_is(start));
-}
-
-/* "allowed". */
 
 /* DPDK takes no more from the system than the arguments of its EAL allow. */
 static void
@@ -1030,1029 +1246,254 @@ test_allowed(struct ovs_cmdl_context *ctx OVS_UNUSED)
     svec_destroy(&args);
 }
 
-/* "limit". */
-
-/* A pool grows in place, port by port, to all that the old formulas allow. */
-static void
-test_limit(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
-    struct mempool_needs needs = needs_of(128, 1, 1024, 32768);
-    struct mempool_port ports[8] = { { .netdev = NULL } };
-    struct rte_mempool *mp = NULL;
-
-    start_dpdk(400);
-    needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
-    for (int i = 0; i < ARRAY_SIZE(ports); i++) {
-        struct rte_mempool *old = mp;
-
-        mp = prepare_and_commit(&ports[i], needs);
-        ovs_assert(!i || mp == old);
-        ovs_assert(!reconf_requested());
-        ovs_assert(i == ARRAY_SIZE(ports) - 1
-                   ? mp->populated_size == MEMPOOL_OLD_MAX_MBUFS
-                   : mp->populated_size < MEMPOOL_OLD_MAX_MBUFS);
-    }
-    ovs_assert(in_ring(mp) == MEMPOOL_OLD_MAX_MBUFS);
-}
-
-/* "short". */
-
-/* Returns the mbufs that the pool of 'port' is to get when there is memory. */
-static uint64_t
-missing_of(const struct mempool_port *port)
-{
-    uint64_t n_mbufs, n_missing = 0;
-    int buffer_size;
-    size_t size;
-
-    ovs_assert(mempool_port_get_pool(port, &buffer_size, &size, &n_mbufs,
-                                     &n_missing));
-    return n_missing;
-}
-
 /* With too little memory, only what a port can't start without is refused;
- * otherwise a port gets what there is, until there is more. */
-/* Ports 'a' and 'b' have pools, 'c' and 'd' are added, in little memory. */
-struct short_test {
-    struct mempool_port a, b, c, d;
-    struct mempool_needs needs;         /* Of 'a'. */
-    struct mempool_needs away;          /* Of 'c', a guest's. */
-    struct rte_mempool *mp, *large_mp;  /* Of 'a' and 'b'. */
-};
-
-static void
-short_refuse(struct short_test *t)
-{
-    const struct mempool_needs too_many = needs_of(1024, 1, 32768, 256);
-    const struct mempool_needs too_large = needs_of(9216, 1, 4096, 256);
-    struct memory memory = memory_now();
-    struct rte_mempool *none = NULL;
-    char *error;
-
-    /* A request with which a port, new or not, couldn't start. */
-    prepare_in_vain(&t->c, too_large);
-    prepare_in_vain(&t->c, too_many);
-    ovs_assert(!t->c.known);
-    prepare_in_vain(&t->a, too_large);
-    prepare_in_vain(&t->a, too_many);
-    ovs_assert(prepare_and_commit(&t->a, t->needs) == t->mp);
-    ovs_assert(memory_is(memory));
-
-    /* What it was prepared for before is void. */
-    prepare(&t->a, needs_of(512, 1, 256, 256));
-    ovs_assert(mempool_port_prepare(&t->a, &netdev, &too_large, true, &none,
-                                    &error) == ENOMEM);
-    free(error);
-    mempool_port_commit(&t->a);
-    mempools_run();
-    ovs_assert(memory_is(memory));
-    ovs_assert(prepare_and_commit(&t->a, t->needs) == t->mp);
-}
-
-static void
-short_guest(struct short_test *t, int n_threads)
-{
-    struct mempool_needs fewer = needs_of(1024, 0, 0, 0);
-    struct mempool_demand_input in = demand_input(1, 256, 0, n_threads);
-    struct rte_mempool *none = NULL;
-    char *error;
-
-    /* For a guest that is yet to connect, a lack of memory is reported now. */
-    t->away.away = true;
-    prepare_in_vain(&t->c, t->away);
-    ovs_assert(!t->c.known);
-    t->away.mtu = 1500;
-    ovs_assert(!prepare_and_commit(&t->c, t->away));
-
-    /* If it connects and there is no memory, it waits. */
-    t->away.away = false;
-    reconf_requested();
-    ovs_assert(mempool_port_prepare(&t->c, &netdev, &t->away, true, &none,
-                                    &error) == ENOMEM);
-    free(error);
-    ovs_assert(t->c.waits);
-    mempools_run();
-    ovs_assert(t->c.waits && !reconf_requested());
-
-    /* If others use such a pool, it shares that, whatever it is missing. */
-    fewer.away = true;
-    prepare_and_commit(&t->d, fewer);
-    fewer.away = false;
-    ovs_assert(t->mp->populated_size < MIN(mempool_demand_to_start(&in),
-                                           MEMPOOL_OLD_MIN_MBUFS));
-    ovs_assert(prepare_and_commit(&t->d, fewer) == t->mp);
-
-    /* But it doesn't leave a better one for that. */
-    ovs_assert(prepare(&t->b, fewer) == t->large_mp);
-    mempool_port_keep(&t->b);
-    destroy(&t->d);
-}
-
-/* A pool that is too small gets what it needs when there is memory. */
-static void
-short_grow(struct mempool_needs large)
-{
-    struct mempool_port b = { .netdev = NULL };
-    struct rte_mempool *large_mp;
-    void *filler;
-
-    filler = rte_malloc(NULL, memory_now().greatest - (17 << 20), 0);
-    ovs_assert(filler);
-    large_mp = prepare_and_commit(&b, large);
-    ovs_assert(missing_of(&b));
-    rte_free(filler);
-    mempools_run();
-    ovs_assert(!missing_of(&b));
-    ovs_assert(has(large_mp, 1, 1024, 4096, 1));
-    destroy(&b);
-}
-
+ * otherwise it gets what there is, until there is more. */
 static void
 test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    const struct mempool_needs large = needs_of(2048, 1, 1024, 4096);
-    struct mempool_demand_input in = demand_input(1, 1024, 256 + 4096, 1);
-    struct short_test t = {
-        .needs = needs_of(1024, 1, 256, 256),
-        .away = needs_of(9216, 0, 0, 0),
-    };
-    int n_threads = 1;
-
-    start_dpdk(29);
-    t.mp = prepare_and_commit(&t.a, t.needs);
-    ovs_assert(has(t.mp, 1, 256, 256, 1));
-    short_refuse(&t);
-
-    /* A port that can start gets what there is. */
-    t.large_mp = prepare_and_commit(&t.b, large);
-    ovs_assert(t.large_mp->populated_size >= mempool_demand_to_start(&in));
-    ovs_assert(t.large_mp->populated_size < mempool_demand(&in).total);
-    ovs_assert(missing_of(&t.b));
-    ovs_assert(can_receive(t.large_mp));
-
-    /* Threads and fragments are never refused. */
-    for (; n_threads < 20; n_threads++) {
-        mempool_thread_add();
-    }
-    count_frags(20000);
-    ovs_assert(prepare_and_commit(&t.a, t.needs) == t.mp);
-    ovs_assert(missing_of(&t.a) && missing_of(&t.b));
-    ovs_assert(can_receive(t.mp));
-
-    short_guest(&t, n_threads);
-
-    /* When others are gone, it gets what it needs, and is asked to take it. */
-    for (; n_threads > 1; n_threads--) {
-        mempool_thread_remove();
-    }
-    count_frags(0);
-    destroy(&t.b);
-    mempools_run();
-    ovs_assert(!missing_of(&t.a));
-    ovs_assert(!t.c.waits && reconf_requested());
-    ovs_assert(prepare_and_commit(&t.c, t.away));
-    destroy(&t.c);
-    mempools_run();
-    destroy(&t.a);
-
-    short_grow(large);
-}
-
-/* "shrink". */
-
-/* Gives 'port' the pool for 'needs' while threads use it. */
-static struct rte_mempool *
-switch_pool(struct mempool_port *port, struct mempool_needs needs)
-{
-    struct rte_mempool *mp;
-    char *error;
-
-    ovs_assert(!mempool_port_prepare(port, &netdev, &needs, false, &mp,
-                                     &error));
-    mempool_port_switch(port);
-    return mp;
-}
-
-/* Waits until there are 'n' pools: after ports have switched to another pool,
- * the old one is freed only after a grace period. */
-static void
-wait_for_pools(size_t n)
-{
-    for (int i = 0; n_pools() != n; i++) {
-        ovs_assert(i < 10000);
-        ovsrcu_quiesce();
-        usleep(1000);
-    }
-}
-
-/* Pools that are too large for their ports give memory back when others lack
- * it, not before, and stop no port for that. */
-static void
-test_shrink(struct ovs_cmdl_context *ctx)
-{
-    const struct mempool_needs guest = needs_of(8192, 0, 0, 0);
-    const struct mempool_needs nic = needs_of(8192, 1, 4096, 1024);
-    struct mempool_needs more = needs_of(2048, 1, 12000, 1024);
-    const struct mempool_needs most = needs_of(2048, 1, 16000, 1024);
-    struct mempool_port v = { .switches = true };
-    struct mempool_port w = { .switches = true };
+    const struct mempool_needs small = nic(1500, 1, 256, 256);
+    const struct mempool_needs large = nic(9000, 1, 1024, 4096);
     struct mempool_port a = { .netdev = NULL };
     struct mempool_port b = { .netdev = NULL };
     struct mempool_port c = { .netdev = NULL };
-    struct rte_mempool *old, *mp, *small;
-    struct rte_mbuf **mbufs;
-    const uint64_t lent = 1000;
+    struct mempool_port d = { .netdev = NULL };
+    struct rte_mempool *mp, *large_mp;
+    void *filler, *rest;
 
-    /* Guests' ports get another pool while they run, as soon as memory is
-     * short; it starts with as many mbufs as the old one ever lent at once. */
-    start_dpdk(atoi(ctx->argv[1]));
-    more.rx_filled = 256;
-    prepare_and_commit(&a, nic);
-    old = prepare_and_commit(&v, guest);
-    ovs_assert(prepare_and_commit(&w, guest) == old);
-    ovs_assert(has(old, 1, 4096, 1024, 1));
-    mbufs = take(old, lent);
-    destroy(&a);
-    mempools_run();
-    ovs_assert(n_pools() == 1 && !mempool_port_must_move(&v));
-    reconf_requested();
-    mp = prepare_and_commit(&b, more);
-    mempools_run();
-    ovs_assert(missing_of(&b) && n_pools() == 3);
-    ovs_assert(!reconf_requested());
-    ovs_assert(mempool_port_must_move(&v) && mempool_port_must_move(&w));
-    small = switch_pool(&v, guest);
-    ovs_assert(small != old && small->populated_size >= lent);
-    ovs_assert(small->populated_size < old->populated_size / 2);
-    ovs_assert(can_receive(small));
-    ovs_assert(switch_pool(&w, guest) == small);
-    ovs_assert(!mempool_port_must_move(&v));
+    start_dpdk(192, NULL);
+    mp = set_up(&a, small);
+    ovs_assert(has(mp, 1, 256, 256, 1));
 
-    /* When all mbufs of the old one are back, others have its memory. */
-    mempools_run();
-    ovs_assert(missing_of(&b) && n_pools() == 3);
-    put(old, mbufs, lent);
-    wait_for_pools(2);
-    mempools_run();
-    ovs_assert(!missing_of(&b) && has(mp, 1, 12000, 1024, 1));
-    mempools_run();
-    ovs_assert(!missing_of(&v) && !mempool_port_must_move(&v));
-    destroy(&v);
-    destroy(&w);
-    destroy(&b);
-    ovs_assert(!n_pools());
+    /* A request with which a port, new or not, couldn't start. */
+    filler = leave_memory(64);
+    set_up_in_vain(&c, nic(9000, 1, 8192, 256));
+    set_up_in_vain(&c, nic(1500, 1, 32768, 256));
+    ovs_assert(!c.netdev);
+    set_up_in_vain(&a, nic(9000, 1, 8192, 256));
+    set_up_in_vain(&a, nic(1500, 1, 32768, 256));
+    ovs_assert(set_up(&a, small) == mp);
 
-    /* A device's port gets it when it is stopped anyway, but not while another
-     * port that would have to be stopped uses the pool, too. */
-    memset(&a, 0, sizeof a);
-    memset(&b, 0, sizeof b);
-    memset(&v, 0, sizeof v);
-    prepare_and_commit(&a, nic);
-    old = prepare_and_commit(&b, needs_of(8192, 1, 512, 512));
-    prepare_and_commit(&c, needs_of(8192, 1, 512, 512));
-    destroy(&a);
-    prepare_in_vain(&v, most);
+    /* A guest that is yet to connect has a promise. */
+    ovs_assert(!set_up(&c, guest(9702, true)));
+
+    /* A port that can start gets what there is, but no more than twice what it
+     * leaves free. */
+    large_mp = set_up(&b, large);
+    ovs_assert(info_of(&b).n_missing && can_receive(large_mp));
+    ovs_assert(info_of(&b).size >= free_memory());
+    ovs_assert(info_of(&b).size <= 2 * free_memory());
+    ovs_assert(set_up(&c, guest(9702, false)));
+    ovs_assert(!set_up(&c, guest(3000, true)));
+
+    /* Threads and fragments are never refused. */
+    for (int i = 0; i < 20; i++) {
+        mempool_thread_add();
+    }
+    ovs_assert(set_up(&a, small) == mp);
+    ovs_assert(info_of(&a).n_missing && can_receive(mp));
+    for (int i = 0; i < 20; i++) {
+        mempool_thread_remove();
+    }
+
+    /* Without any memory, a guest that is yet to connect gets no promise, and
+     * one that had one waits, unless it can share a pool. */
+    rest = leave_memory(1);
+    set_up_in_vain(&d, guest(9702, true));
+    ovs_assert(!d.netdev);
+    ovs_assert(!set_up(&d, guest(1500, true)));
+    ovs_assert(set_up(&d, guest(1500, false)) == mp);
+    set_up_in_vain(&c, guest(3000, false));
     mempools_run();
-    ovs_assert(n_pools() == 1 && !mempool_port_must_move(&b));
-    ovs_assert(prepare_and_commit(&b, needs_of(8192, 1, 400, 512)) == old);
-    destroy(&c);
-    ovs_assert(switch_pool(&b, needs_of(8192, 1, 500, 512)) == old);
-    ovs_assert(n_pools() == 1);
-    ovs_assert(prepare_and_commit(&b, needs_of(8192, 1, 512, 512)) != old);
+    ovs_assert(!netdev_was_asked());
+
+    /* Another MTU may fail, but not a lower one. */
+    set_up_in_vain(&b, nic(9702, 1, 1024, 4096));
+    ovs_assert(set_up(&b, nic(3000, 1, 1024, 4096)) == large_mp);
+    ovs_assert(can_receive(large_mp));
+    set_up(&b, large);
+
+    /* When there is memory again, all get what they need. */
+    rte_free(filler);
+    rte_free(rest);
     mempools_run();
-    ovs_assert(n_pools() == 1 && !missing_of(&b));
-    ovs_assert(prepare_and_commit(&v, most)->populated_size
-               == MEMPOOL_OLD_MIN_MBUFS);
+    ovs_assert(!info_of(&a).n_missing && has(large_mp, 1, 1024, 4352, 1));
+    ovs_assert(netdev_was_asked());
+    ovs_assert(set_up(&c, guest(3000, false)));
 }
 
-/* "lowest". */
-
-/* How few mbufs were free is known, though they are back when it is asked. */
+/* How few mbufs were free is known, though they are back later. */
 static void
 test_lowest(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    const unsigned int taken[] = { 100, 50, 1000, 999 };
+    const unsigned int taken[] = { 100, 50, 1000, 999, 2113 };
     struct mempool_port port = { .netdev = NULL };
     unsigned int most = 0;
     struct rte_mempool *mp;
 
-    start_dpdk(64);
-    mp = prepare_and_commit(&port, needs_of(128, 1, 1024, 1024));
+    start_dpdk(64, NULL);
+    mp = set_up(&port, nic(1500, 1, 1024, 1024));
     for (int i = 0; i < ARRAY_SIZE(taken); i++) {
-        uint64_t lowest, n_failed;
+        struct rte_mbuf **mbufs = take(mp, taken[i]);
 
-        put(mp, take(mp, taken[i]), taken[i]);
+        /* The last time, a warning is logged, but only once. */
+        mempools_run();
+        mempools_run();
+        put(mp, mbufs, taken[i]);
         most = MAX(most, taken[i]);
-        ovs_assert(mempool_port_get_use(&port, &lowest, &n_failed));
-        ovs_assert(lowest == mp->populated_size - most);
+        ovs_assert(info_of(&port).lowest == mp->populated_size - most);
     }
+
+    /* What was before a pool has grown doesn't count. */
+    set_up(&port, nic(1500, 1, 2048, 1024));
+    ovs_assert(info_of(&port).lowest == mp->populated_size);
 }
 
-/* "lower". */
-
-/* A port whose MTU is lowered never fails for lack of memory. */
+/* With a driver for which pools don't grow. */
 static void
-test_lower(struct ovs_cmdl_context *ctx OVS_UNUSED)
+test_fixed(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    struct mempool_port port = { .netdev = NULL };
-    struct rte_mempool *mp;
-    void *all;
-
-    start_dpdk(256);
-    mp = prepare_and_commit(&port, needs_of(8192, 1, 1024, 1024));
-    ovs_assert(!missing_of(&port));
-    while ((all = rte_malloc(NULL, 1 << 20, 0))) {
-        continue;
-    }
-    ovs_assert(prepare_and_commit(&port, needs_of(2048, 1, 1024, 1024)) == mp);
-    ovs_assert(can_receive(mp));
-
-    /* A request that doesn't lower it may fail. */
-    prepare_in_vain(&port, needs_of(9216, 1, 1024, 1024));
-}
-
-/* "retry". */
-
-/* Leaves 17 MB free, and 127 MB once 'fillers[0]' is freed. */
-static void
-fill_memory(void *fillers[2])
-{
-    fillers[0] = rte_malloc(NULL, 110 << 20, 0);
-    fillers[1] = rte_malloc(NULL, memory_now().greatest - (17 << 20), 0);
-    ovs_assert(fillers[0] && fillers[1]);
-}
-
-/* A port may retry when there is memory for what it wanted, and not because of
- * the memory that its fall-back would have needed. */
-static void
-test_retry(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
-    const struct mempool_needs small = needs_of(2048, 1, 1024, 1024);
-    const struct mempool_needs large = needs_of(9216, 1, 8192, 1024);
-    const struct mempool_needs larger = needs_of(16384, 1, 10000, 1024);
-    struct mempool_port port = { .netdev = NULL };
-    void *fillers[2];
-
-    start_dpdk(256);
-    prepare_and_commit(&port, small);
-    ovs_assert(!mempool_port_may_retry(&port));
-
-    fill_memory(fillers);
-    prepare_in_vain(&port, large);
-    prepare_in_vain(&port, larger);
-    prepare_and_commit(&port, small);
-    ovs_assert(!mempool_port_may_retry(&port));
-    prepare_and_commit(&port, small);       /* For another reason. */
-    rte_free(fillers[0]);
-    ovs_assert(mempool_port_may_retry(&port));
-    ovs_assert(!mempool_port_may_retry(&port));
-
-    prepare_in_vain(&port, larger);
-    prepare_and_commit(&port, small);
-    rte_free(fillers[1]);
-    ovs_assert(mempool_port_may_retry(&port));
-
-    /* Not if there was memory for the last request, and its device refused
-     * it. */
-    fill_memory(fillers);
-    prepare_in_vain(&port, large);
-    prepare_and_commit(&port, small);
-    prepare(&port, needs_of(1024, 1, 1024, 1024));
-    prepare_and_commit(&port, small);
-    rte_free(fillers[0]);
-    rte_free(fillers[1]);
-    ovs_assert(!mempool_port_may_retry(&port));
-
-    /* If it goes on as it is, what it wants next counts. */
-    fill_memory(fillers);
-    prepare_in_vain(&port, larger);
-    mempool_port_keep(&port);
-    prepare_in_vain(&port, large);
-    mempool_port_keep(&port);
-    rte_free(fillers[0]);
-    ovs_assert(mempool_port_may_retry(&port));
-}
-
-/* "replace". */
-
-static bool
-has_ops(const struct rte_mempool *mp, const char *name)
-{
-    return !strcmp(rte_mempool_get_ops(mp->ops_index)->name, name);
-}
-
-/* A pool that can't grow is replaced, and its ports reconfigure. */
-/* Three ports whose mempools are replaced, and one that only sends. */
-struct replace_test {
-    struct mempool_port a, b, c, sender;
-    struct mempool_needs needs; /* What 'a' and 'c' need. */
-    struct mempool_needs more;  /* What 'b' needs in the end. */
-};
-
-static void
-replace_mempools(struct replace_test *t)
-{
-    struct rte_mempool *growing, *old, *new;
-    struct rte_mbuf **mbufs;
-
-    /* As long as all ports take mbufs that a pool gets while they run, it
-     * grows. */
-    growing = prepare_and_commit(&t->c, t->needs);
-    ovs_assert(has_ops(growing, "ovs_counting"));
-    ovs_assert(has(growing, 1, 64, 64, 1));
-    ovs_assert(prepare_and_commit(&t->a, t->needs) == growing);
-    ovs_assert(has(growing, 2, 128, 128, 1));
-
-    /* When one port doesn't, existing pools are replaced: that port can send
-     * from any of them. */
-    t->needs.grows_in_place = t->more.grows_in_place = false;
-    old = prepare(&t->b, t->needs);
-    ovs_assert(old != growing);
-    ovs_assert(has_ops(old, "ovs_counting"));
-    ovs_assert(old->size == demand_of(3, 192, 192, 1) * 4);
-    ovs_assert(old->populated_size == old->size);
-    ovs_assert(reconf_requested());
-    ovs_assert(mempool_port_must_move(&t->a) && mempool_port_must_move(&t->c));
-    mempool_port_commit(&t->b);
-    ovs_assert(prepare_and_commit(&t->a, t->needs) == old);
-    ovs_assert(prepare_and_commit(&t->c, t->needs) == old);
-    ovs_assert(!mempool_port_must_move(&t->a));
-    ovs_assert(n_pools() == 1);
-    ovs_assert(can_receive(old));
-    ovs_assert(((struct dp_packet *) *(mbufs = take(old, 1)))->source
-               == DPBUF_DPDK);
-
-    /* The old pool stays until its ports have the new one. */
-    reconf_requested();
-    new = prepare(&t->b, t->more);
-    ovs_assert(new != old);
-    ovs_assert(new->populated_size == demand_of(3, 2128, 192, 1) * 4);
-    ovs_assert(reconf_requested());
-    ovs_assert(mempool_port_must_move(&t->a) && mempool_port_must_move(&t->b));
-    mempool_port_commit(&t->b);
-    ovs_assert(mempool_port_must_move(&t->a)
-               && !mempool_port_must_move(&t->b));
-    ovs_assert(n_pools() == 2);
-    ovs_assert(prepare_and_commit(&t->a, t->needs) == new);
-    ovs_assert(prepare_and_commit(&t->c, t->needs) == new);
-    reconf_requested();
-
-    /* It also stays until its last mbuf is back. */
-    ovs_assert(n_pools() == 2);
-    put(old, mbufs, 1);
-    ovs_assert(n_pools() == 1);
-    ovs_assert(can_receive(new));
-}
-
-static void
-replace_in_vain(struct replace_test *t)
-{
-    struct rte_mempool *mp = prepare_and_commit(&t->b, t->more);
-    struct memory memory = memory_now();
-
-    /* If a pool can't be replaced, its ports go on. */
-    prepare_in_vain(&t->b, needs_of(128, 1, 1 << 20, 64));
-    ovs_assert(!mempool_port_must_move(&t->a)
-               && !mempool_port_must_move(&t->b));
-    ovs_assert(!reconf_requested());
-    ovs_assert(prepare_and_commit(&t->b, t->more) == mp);
-    ovs_assert(memory_is(memory));
-
-    /* Not replaced for the sake of fragments, which anybody may send. */
-    count_frags(3000);
-    ovs_assert(!reconf_requested());
-    ovs_assert(prepare_and_commit(&t->a, t->needs) == mp);
-    count_frags(0);
-}
-
-static void
-replace_for_sender(struct replace_test *t)
-{
-    struct rte_mempool *new = prepare_and_commit(&t->b, t->more);
-    struct rte_mempool *old;
-
-    /* Replaced for another port, and once more before a port has it; with less
-     * in addition, since a port was refused. */
-    set_tx_descs(&t->sender, 10000);
-    ovs_assert(reconf_requested());
-    old = prepare(&t->a, t->needs);
-    ovs_assert(old != new);
-    ovs_assert(old->populated_size
-               == (10000 + demand_of(3, 2128, 192, 1)) * 3 / 2);
-    set_tx_descs(&t->sender, 51000);
-    ovs_assert(reconf_requested());
-    mempool_port_commit(&t->a);
-    ovs_assert(mempool_port_must_move(&t->a));
-    ovs_assert(can_receive(old));
-    new = prepare_and_commit(&t->a, t->needs);
-    ovs_assert(new != old);
-    ovs_assert(new->populated_size
-               == (51000 + demand_of(3, 2128, 192, 1)) * 3 / 2);
-    ovs_assert(prepare_and_commit(&t->b, t->more) == new);
-    ovs_assert(prepare_and_commit(&t->c, t->needs) == new);
-    ovs_assert(n_pools() == 1);
-
-    /* Up to what the old formulas would take, which is that many mbufs. */
-    set_tx_descs(&t->sender, 220000);
-    new = prepare_and_commit(&t->a, t->needs);
-    ovs_assert(new->populated_size == MEMPOOL_OLD_MAX_MBUFS);
-    set_tx_descs(&t->sender, 500000);
-    ovs_assert(prepare_and_commit(&t->a, t->needs) == new);
-    ovs_assert(prepare_and_commit(&t->b, t->more) == new);
-    ovs_assert(prepare_and_commit(&t->c, t->needs) == new);
-
-    /* A headroom comes on top of that. */
-    mempool_set_headroom("50");
-    ovs_assert(prepare_and_commit(&t->a, t->needs) == new);
-    destroy(&t->a);
-    destroy(&t->b);
-    destroy(&t->c);
-    new = prepare_and_commit(&t->a, t->needs);
-    ovs_assert(new->populated_size == MEMPOOL_OLD_MAX_MBUFS * 3 / 2);
-    mempool_set_headroom("0");
-    destroy(&t->sender);
-    destroy(&t->a);
-}
-
-/* A pool that can't be replaced has a port to itself, and stays; others grow
- * beside it. */
-static void
-replace_others(void)
-{
-    struct mempool_needs needs = needs_of(128, 1, 64, 64);
-    struct mempool_needs once = needs_of(128, 1, 640, 64);
-    struct mempool_port a = { .netdev = NULL };
-    struct mempool_port d = { .netdev = NULL };
-    struct rte_mempool *growing, *old;
-
-    once.starts_once = true;
-    old = prepare_and_commit(&d, once);
-    ovs_assert(old->size == 2 * demand_of(1, 640, 64, 1));
-    ovs_assert(old->populated_size == old->size);
-    growing = prepare_and_commit(&a, needs);
-    ovs_assert(growing != old && has_ops(growing, "ovs_counting"));
-    prepare_and_commit(&a, needs_of(128, 1, 64, 1 << 12));
-    ovs_assert(!mempool_port_must_move(&a) && !mempool_port_must_move(&d));
-    ovs_assert(prepare_and_commit(&d, once) == old);
-    destroy(&a);
-    destroy(&d);
-}
-
-/* A guest's port is asked, too, unless it switches. */
-static void
-replace_for_guest(void)
-{
-    struct mempool_needs needs = needs_of(128, 0, 0, 0);
-    struct mempool_port a = { .netdev = NULL };
-    struct mempool_port sender = { .netdev = NULL };
-
-    needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
-    needs.grows_in_place = false;
-    prepare_and_commit(&a, needs);
-    reconf_requested();
-    set_tx_descs(&sender, 10000);
-    ovs_assert(mempool_port_must_move(&a) && reconf_requested());
-    prepare_and_commit(&a, needs);
-    a.switches = true;
-    set_tx_descs(&sender, 51000);
-    ovs_assert(mempool_port_must_move(&a) && !reconf_requested());
-    prepare_and_commit(&a, needs);
-    destroy(&sender);
-    destroy(&a);
-}
-
-/* A port that can't be reconfigured is asked again when there is another
- * amount of memory. */
-static void
-replace_at_new_memory(void)
-{
-    struct mempool_needs needs = needs_of(128, 1, 64, 64);
-    struct mempool_port a = { .netdev = NULL };
-    struct mempool_port b = { .netdev = NULL };
-    struct mempool_port sender = { .netdev = NULL };
-
-    needs.grows_in_place = false;
-    prepare_and_commit(&a, needs);
-    reconf_requested();
-    set_tx_descs(&sender, 10000);
-    ovs_assert(reconf_requested());
-    prepare_in_vain(&a, needs_of(128, 1, 1 << 20, 64));
-    mempools_run();
-    ovs_assert(mempool_port_must_move(&a) && !reconf_requested());
-    prepare_and_commit(&b, needs_of(256, 1, 64, 64));
-    ovs_assert(reconf_requested());
-    prepare_and_commit(&a, needs);
-    ovs_assert(!mempool_port_must_move(&a));
-    destroy(&sender);
-    destroy(&a);
-    destroy(&b);
-}
-
-/* One that may have grown is replaced for a driver that keeps a record of
- * memory, even if it is large enough: the driver may know a part of it. */
-static void
-replace_grown(void)
-{
-    struct mempool_needs needs = needs_of(128, 1, 64, 64);
-    struct mempool_port a = { .netdev = NULL };
-    struct mempool_port b = { .netdev = NULL };
-    struct rte_mempool *growing, *new;
-
-    growing = prepare_and_commit(&a, needs_of(128, 1, 4000, 64));
-    ovs_assert(prepare_and_commit(&a, needs) == growing);
-    needs.grows_in_place = false;
-    new = prepare_and_commit(&b, needs);
-    ovs_assert(new != growing && new->populated_size == new->size);
-    ovs_assert(mempool_port_must_move(&a));
-    needs.grows_in_place = true;
-    ovs_assert(prepare_and_commit(&a, needs) == new);
-    destroy(&a);
-    destroy(&b);
-}
-
-static void
-test_replace(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
-    struct replace_test t = {
-        .needs = needs_of(128, 1, 64, 64),
-        .more = needs_of(128, 1, 2000, 64),
-    };
-    struct memory start;
-
-    t.needs.old_mbufs = t.more.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
-    start_dpdk(800);
-    start = memory_now();
-
-    replace_mempools(&t);
-    replace_in_vain(&t);
-    replace_for_sender(&t);
-    replace_others();
-    replace_for_guest();
-    replace_at_new_memory();
-    replace_grown();
-    ovs_assert(memory_is(start));
-}
-
-/* "size". */
-
-/* An ordinary pool takes the memory that it is expected to take, also if its
- * mbufs are larger than a page. */
-static void
-test_size(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
-    static const int sizes[] = { 1024, 2048, 4096, 9216, 16384 };
-
-    start_dpdk(128);
-    for (int i = 0; i < ARRAY_SIZE(sizes); i++) {
-        struct rte_mempool *mp = dpdk_memory_create("size", 0, sizes[i],
-                                                    1000);
-
-        ovs_assert(dpdk_memory_size(mp)
-                   == ROUND_UP(dpdk_mbufs_size(0, sizes[i], false, 1000),
-                               RTE_CACHE_LINE_SIZE));
-        rte_mempool_free(mp);
-    }
-}
-
-/* "spare". */
-
-/* 'port' is refused 'needs', for which there is memory afterwards. */
-static void
-refuse(struct mempool_port *port, struct mempool_needs needs)
-{
-    void *filler = rte_malloc(NULL, 100 << 20, 0);
-
-    prepare_in_vain(port, needs);
-    rte_free(filler);
-}
-
-/* What a pool that can't grow gets in addition leaves what others need. */
-static void
-test_spare(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
-    const struct mempool_needs needs = needs_of(4096, 1, 512, 512);
-    const struct mempool_needs too_much = needs_of(16384, 1, 11000, 1024);
-    struct mempool_needs own_needs = needs;
     struct mempool_port a = { .netdev = NULL };
     struct mempool_port b = { .netdev = NULL };
     struct mempool_port c = { .netdev = NULL };
-    struct rte_mempool *mp;
+    struct mempool_port d = { .netdev = NULL };
+    struct mempool_port v = { .netdev = NULL };
+    struct rte_mempool *growing, *fixed, *larger;
 
-    start_dpdk(256);
+    start_dpdk(512, NULL);
+    growing = set_up(&a, nic(1500, 1, 64, 64));
+    ovs_assert(set_up(&v, guest(1500, false)) == growing);
+    ovs_assert(has(growing, 1, 64, 64, 1));
 
-    /* Where the old formulas would have no memory for 'b', but some for
-     * 'c'. */
-    mp = prepare_and_commit(&a, needs);
-    ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 4);
-    prepare_and_commit(&b, needs_of(16384, 1, 8192, 1024));
-    ovs_assert(missing_of(&b));
-    prepare_and_commit(&c, needs_of(2048, 1, 2048, 2048));
-    destroy(&a);
+    /* It gets a pool beside the first one.  A guest's port moves there while
+     * it runs, since the first one is too small now. */
+    fixed = set_up(&b, fixed_nic(1500, 1, 64, 2048));
+    ovs_assert(fixed != growing && fixed->populated_size == 16384);
+    ovs_assert(mempool_port_get(&a) == growing);
+    ovs_assert(mempool_port_get(&v) == fixed);
+    ovs_assert(has(growing, 1, 64, 64, 1) && info_of(&a).n_missing);
+    ovs_assert(set_up(&c, nic(1500, 1, 64, 64)) == fixed);
+
+    /* Another port gets another pool if that is too small, and so does the
+     * guest's port, but no other. */
+    larger = set_up(&d, fixed_nic(1500, 1, 64, 20000));
+    ovs_assert(larger != fixed && larger->populated_size == 32768);
+    ovs_assert(mempool_port_get(&a) == growing);
+    ovs_assert(mempool_port_get(&b) == fixed);
+    ovs_assert(mempool_port_get(&c) == fixed);
+    ovs_assert(mempool_port_get(&v) == larger);
+
+    /* Until it is reconfigured for a reason of its own. */
+    ovs_assert(set_up(&c, nic(1500, 1, 128, 64)) == larger);
+    ovs_assert(!netdev_was_asked());
+
+    /* The first pool grows again when no port stands in its way. */
     destroy(&b);
-    destroy(&c);
+    destroy(&d);
+    ovs_assert(has(growing, 1, 64, 128, 1));
 
-    /* For a port that was refused. */
-    memset(&a, 0, sizeof a);
-    memset(&b, 0, sizeof b);
-    refuse(&b, too_much);
-    mp = prepare_and_commit(&a, needs);
-    ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 3 / 2);
-    prepare_and_commit(&b, too_much);
-    destroy(&a);
-    destroy(&b);
-
-    /* That isn't for ever, if the port isn't there any more. */
-    memset(&a, 0, sizeof a);
-    memset(&b, 0, sizeof b);
-    refuse(&b, too_much);
-    for (int i = 0; i < 12; i++) {
-        mempools_run();
+    /* What the guest's port has left stays for threads that may use it. */
+    ovs_assert(n_pools() == 3);
+    for (int i = 0; n_pools() != 2; i++) {
+        ovs_assert(i < 10000);
+        ovsrcu_quiesce();
+        usleep(1000);
     }
-    mp = prepare_and_commit(&a, needs);
-    ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 3 / 2);
-
-    /* One that waits counts until it is asked for something else. */
-    own_needs.own_pool = true;
-    refuse(&a, too_much);
-    mempool_port_keep(&a);
-    for (int i = 0; i < 2; i++) {
-        for (int j = 0; j < 20; j++) {
-            mempools_run();
-        }
-        memset(&c, 0, sizeof c);
-        mp = prepare_and_commit(&c, own_needs);
-        ovs_assert(mp->populated_size
-                   == demand_of(1, 512, 1024, 1) * (i ? 8 : 3) / 2);
-        destroy(&c);
-        mempool_port_withdraw(&a);
-    }
-    destroy(&a);
-    mempools_run();
-    memset(&a, 0, sizeof a);
-    mp = prepare_and_commit(&a, needs);
-    ovs_assert(mp->populated_size == demand_of(1, 512, 512, 1) * 4);
+    ovs_assert(mempool_port_get(&v) == larger);
 }
 
-/* "turns". */
-
-/* Returns the index of the only one of 'netdevs' that was asked to reconfigure
- * since the last call, or -1 if none was. */
-static int
-whose_turn(struct netdev netdevs[], size_t n)
-{
-    int turn = -1;
-
-    for (size_t i = 0; i < n; i++) {
-        if (netdev_was_asked(&netdevs[i])) {
-            ovs_assert(turn < 0);
-            turn = i;
-        }
-    }
-    return turn;
-}
-
-/* Ports whose pool was replaced are reconfigured one at a time. */
+/* Pools grow the same with any mempool operations that don't lay out mbufs,
+ * however many there are. */
 static void
-test_turns(struct ovs_cmdl_context *ctx OVS_UNUSED)
+test_ops(struct ovs_cmdl_context *ctx)
 {
-    enum { N = 3 };
-    struct mempool_needs needs = needs_of(128, 1, 64, 64);
-    struct mempool_port sender = { .netdev = NULL };
-    struct mempool_port ports[N];
-    struct netdev netdevs[N];
-
-    start_dpdk(512);
-    needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
-    needs.grows_in_place = false;
-    memset(ports, 0, sizeof ports);
-    for (int i = 0; i < N; i++) {
-        netdevs[i] = (struct netdev) { .name = netdev_name };
-        netdevs[i].reconfigure_seq = seq_create();
-        netdev_was_asked(&netdevs[i]);
-        prepare_netdev(&ports[i], &netdevs[i], needs);
-        mempool_port_commit(&ports[i]);
-    }
-    ovs_assert(whose_turn(netdevs, N) == -1);
-
-    set_tx_descs(&sender, 10000);
-    for (int i = 0; i < N; i++) {
-        ovs_assert(whose_turn(netdevs, N) == i);
-        prepare_netdev(&ports[i], &netdevs[i], needs);
-        mempool_port_commit(&ports[i]);
-        mempools_run();
-    }
-    ovs_assert(whose_turn(netdevs, N) == -1);
-    ovs_assert(n_pools() == 1);
-
-    /* One that doesn't move doesn't keep others from it. */
-    set_tx_descs(&sender, 51000);
-    for (int i = 0; i < 2 * N; i++) {
-        ovs_assert(whose_turn(netdevs, N) == (i ? (i - 1) % N : 0));
-        mempools_run();
-    }
-}
-
-/* "frags". */
-
-/* With the first IP fragment, mempools_run() is called at once: a small pool
- * may be empty before its time. */
-static void
-test_frags(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
+    const char *name = ctx->argv[1];
+    char *arg = xasprintf("--mbuf-pool-ops-name=%s", name);
+    struct mempool_port ports[8] = { { .netdev = NULL } };
     struct mempool_port port = { .netdev = NULL };
-    struct rte_mempool *mp;
-    uint32_t n;
-
-    start_dpdk(512);
-    mp = prepare_and_commit(&port, needs_of(128, 0, 0, 0));
-    n = mp->populated_size;
-    mempools_run();
-    mempool_frags_in_use();
-    time_alarm(10);
-    mempools_wait(60);
-    mempools_run();
-    ovs_assert(mp->populated_size == n + 1000);
-}
-
-/* "add" and "ops". */
-
-/* Ports that are added one by one, with pools of the operations 'ops_name'
- * that can't grow, are seldom reconfigured. */
-static void
-add_ports(const char *ops_name)
-{
-    struct mempool_port ports[64];
-    struct rte_mempool *mp = NULL;
-    int n_reconfigured = 0;
-
-    memset(ports, 0, sizeof ports);
-    for (int i = 0; i < ARRAY_SIZE(ports); i++) {
-        struct mempool_needs needs = needs_of(128, 1, 128, 128);
-
-        needs.old_mbufs = MEMPOOL_OLD_MAX_MBUFS;
-        mp = prepare_and_commit(&ports[i], needs);
-        ovs_assert(has_ops(mp, ops_name));
-        n_reconfigured += reconf_requested();
-        for (int j = 0; j < i; j++) {
-            if (mempool_port_must_move(&ports[j])) {
-                ovs_assert(prepare_and_commit(&ports[j], needs) == mp);
-            }
-        }
-        ovs_assert(mp->populated_size
-                   >= demand_of(1 + i, 128 * (1 + i), 128 * (1 + i), 1));
-        ovs_assert(n_pools() == 1);
-    }
-    ovs_assert(can_receive(mp));
-    printf("64 ports: reconfigured %d times\n", n_reconfigured);
-}
-
-static void
-test_add(struct ovs_cmdl_context *ctx)
-{
-    start_dpdk(400);
-    if (ctx->argc > 1) {
-        /* After a refusal, pools have less in addition. */
-        struct mempool_port port = { .netdev = NULL };
-
-        prepare_in_vain(&port, needs_of(9216, 1, 1 << 20, 64));
-    }
-    add_ports("ovs_counting");
-}
-
-/* Without room in DPDK's table of mempool operations, pools are ordinary ones,
- * and all else is the same. */
-static void
-test_ops(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
     struct rte_mempool_ops ops = { .name = "" };
+    struct rte_mempool *mp;
 
-    start_dpdk(400);
-    ops = *rte_mempool_get_ops(0);
-    do {
-        snprintf(ops.name, sizeof ops.name, "dummy%"PRIu32,
-                 rte_mempool_ops_table.num_ops);
-    } while (rte_mempool_register_ops(&ops) >= 0);
-    add_ports("ring_mp_mc");
-}
-
-/* "fault". */
-
-static struct mempool_port fault_ports[4];
-
-static int
-fault_prepare(const struct mempool_needs *needs)
-{
-    struct rte_mempool *mp = NULL;
-    char *error;
-    int retval;
-
-    retval = mempool_port_prepare(&fault_ports[2], &netdev, needs, true, &mp,
-                                  &error);
-    ovs_assert(!retval == !!mp);
-    if (retval) {
-        ovs_assert(error[0]);
-        free(error);
+    start_dpdk(128, !strcmp(name, "full") ? NULL : arg);
+    free(arg);
+    for (int i = 0; strcmp(ops.name, "ring_mp_mc"); i++) {
+        ops = *rte_mempool_get_ops(i);
     }
-    return retval;
+    if (!strcmp(name, "layout")) {
+        ovs_strlcpy(ops.name, name, sizeof ops.name);
+        ops.populate = rte_mempool_op_populate_default;
+        ovs_assert(rte_mempool_register_ops(&ops) >= 0);
+    }
+    for (int i = 0; !strcmp(name, "full"); i++) {
+        snprintf(ops.name, sizeof ops.name, "dummy%d", i);
+        if (rte_mempool_register_ops(&ops) < 0) {
+            break;
+        }
+    }
+
+    for (int i = 0; i < ARRAY_SIZE(ports); i++) {
+        mp = set_up(&ports[i], nic(1500, 1, 128, 128));
+        printf("%s%u", i ? " " : "", mp->populated_size);
+        ovs_assert(mp == mempool_port_get(&ports[0]) && can_receive(mp));
+    }
+    printf(" %s\n", rte_mempool_get_ops(mp->ops_index)->name);
+    check_ordinary(&ports[0]);
+    set_up_in_vain(&port, nic(9000, 1, 32768, 128));
+    for (int i = 0; i < ARRAY_SIZE(ports); i++) {
+        destroy(&ports[i]);
+    }
+    ovs_assert(!n_pools());
 }
 
+/* Makes a port with 'needs' fail at its first allocation, at its second one,
+ * and so on, until it makes no more.  If 'lasts', all later ones fail, too.
+ * Returns how often it failed, or left pools incomplete. */
 static int
-fault_new_pool(void)
+check_faults(struct mempool_needs needs, bool lasts)
 {
-    const struct mempool_needs needs = needs_of(512, 1, 64, 64);
-
-    return fault_prepare(&needs);
-}
-
-static int
-fault_new_port(void)
-{
-    const struct mempool_needs needs = needs_of(128, 1, 64, 64);
-
-    return fault_prepare(&needs);
-}
-
-static int
-fault_thread(void)
-{
-    mempool_thread_add();
-    return 0;
-}
-
-static int
-fault_sender(void)
-{
-    set_tx_descs(&fault_ports[3], 5000);
-    return 0;
-}
-
-/* Makes 'f' fail at its first allocation, at its second one, and so on, until
- * it makes no more.  If 'lasts', all later ones fail, too.  Returns how often
- * it failed, or left incomplete what it was for. */
-static int
-check_faults(int (*f)(void), bool in_place, bool lasts)
-{
-    const struct memory start = memory_now();
+    const size_t start = free_memory();
+    struct mempool_port port = { .netdev = NULL };
+    struct mempool_port others[2] = { { .netdev = NULL } };
     int n_failed = 0;
 
     fault_lasts = lasts;
     fault_hit = true;
-    memset(fault_ports, 0, sizeof fault_ports);
     for (int n = 1; fault_hit; n++) {
-        struct mempool_needs needs[2];
         struct rte_mempool *mps[2];
-        uint32_t sizes[2];
-        struct memory memory;
-        bool short_ = false;
+        bool incomplete = false;
+        char *reason = NULL;
+        size_t memory;
         int error;
 
         for (int i = 0; i < 2; i++) {
-            needs[i] = needs_of(128 << i, 1, 64, 64);
-            needs[i].grows_in_place = in_place;
-            mps[i] = prepare_and_commit(&fault_ports[i], needs[i]);
+            mps[i] = set_up(&others[i], nic(1500 * (i + 1), 1, 64, 64));
         }
-        for (int i = 0; i < 2; i++) {
-            /* The first port was the only one at first. */
-            mps[i] = prepare_and_commit(&fault_ports[i], needs[i]);
-            sizes[i] = mps[i]->populated_size;
-        }
-        mempools_run();
-        memory = memory_now();
-
+        memory = free_memory();
         fault_hit = false;
         fault = n;
-        error = f();
+        error = mempool_port_prepare(&port, &netdev, &needs, &reason);
         fault = 0;
-
         ovs_assert(fault_hit || !error);
-        if (error) {
-            ovs_assert(memory_is(memory));
-        }
+        ovs_assert(!error == !reason);
+        ovs_assert(!error == !!mempool_port_prepared(&port));
+        ovs_assert(!error || free_memory() == memory);
+        free(reason);
         for (int i = 0; i < 2; i++) {
-            short_ = short_ || missing_of(&fault_ports[i]);
-            ovs_assert(mps[i]->populated_size >= sizes[i]);
+            incomplete = incomplete || info_of(&others[i]).n_missing;
+            ovs_assert(mempool_port_get(&others[i]) == mps[i]);
             ovs_assert(can_receive(mps[i]));
         }
-        ovs_assert(fault_hit || !short_);
-        n_failed += error || short_;
+        n_failed += error || incomplete;
 
-        /* What is missing comes later. */
-        set_tx_descs(&fault_ports[3], f == fault_sender ? 5000 : 0);
+        /* The same works later, and what is missing follows. */
+        set_up(&port, needs);
+        mempools_run();
         for (int i = 0; i < 2; i++) {
-            ovs_assert(!missing_of(&fault_ports[i])
-                       || mempool_port_must_move(&fault_ports[i]));
-            prepare_and_commit(&fault_ports[i], needs[i]);
-            ovs_assert(!missing_of(&fault_ports[i]));
+            ovs_assert(!info_of(&others[i]).n_missing
+                       || !mempool_needs_grow(&needs));
+            destroy(&others[i]);
         }
-
-        for (int i = 0; i < ARRAY_SIZE(fault_ports); i++) {
-            destroy(&fault_ports[i]);
-        }
-        memset(fault_ports, 0, sizeof fault_ports);
-        if (f == fault_thread) {
-            mempool_thread_remove();
-        }
-        ovs_assert(memory_is(start));
+        destroy(&port);
+        ovs_assert(free_memory() == start);
     }
     return n_failed;
 }
@@ -2062,68 +1503,50 @@ check_faults(int (*f)(void), bool in_place, bool lasts)
 static void
 test_fault(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    int (*const functions[])(void) = {
-        fault_new_pool, fault_new_port, fault_thread, fault_sender
+    const struct mempool_needs needs[] = {
+        nic(9000, 1, 64, 64),       /* Gets a pool. */
+        fixed_nic(1500, 1, 64, 64),
+        nic(1500, 1, 64, 64),       /* Makes one pool grow. */
+        nic(1500, 1, 64, 5000),     /* Makes all pools grow. */
     };
+    struct mempool_port port = { .netdev = NULL };
 
-    start_dpdk(128);
-    prepare_and_commit(&fault_ports[0], needs_of(128, 0, 0, 0));
-    destroy(&fault_ports[0]);
+    start_dpdk(160, NULL);
+    set_up(&port, nic(1500, 0, 0, 0));
+    destroy(&port);
     if (!interposed) {
         exit(77);       /* DPDK's libraries are static. */
     }
-    for (int i = 0;
-         dpdk_memory_has_growth() && i < ARRAY_SIZE(functions); i++) {
-        check_faults(functions[i], true, false);
-        ovs_assert(check_faults(functions[i], true, true) > 1);
+    for (int i = 0; i < ARRAY_SIZE(needs); i++) {
+        check_faults(needs[i], false);
+        ovs_assert(check_faults(needs[i], true) > 1);
     }
-    check_faults(fault_new_pool, false, false);
-    ovs_assert(check_faults(fault_new_pool, false, true) > 1);
-
-    /* 'fault_sender' needs more than there is room for. */
-    check_faults(fault_sender, false, false);
-    ovs_assert(check_faults(fault_sender, false, true) > 1);
 }
-
-/* "headroom". */
 
 static void
 test_headroom(struct ovs_cmdl_context *ctx)
 {
-    start_dpdk(256);
+    start_dpdk(64, NULL);
     for (int i = 1; i < ctx->argc; i++) {
+        struct smap config = SMAP_CONST1(&config, "mempool-headroom",
+                                         ctx->argv[i]);
         struct mempool_port port = { .netdev = NULL };
-        struct rte_mempool *mp;
 
-        mempool_set_headroom(ctx->argv[i]);
-        mp = prepare_and_commit(&port, needs_of(128, 1, 64, 64));
-        printf("\"%s\": %"PRIu32" mbufs\n", ctx->argv[i], mp->populated_size);
+        mempools_configure(&config);
+        printf("\"%s\": %"PRIu32" mbufs\n", ctx->argv[i],
+               set_up(&port, nic(1500, 1, 64, 64))->populated_size);
         destroy(&port);
     }
 }
 
 /* "stall". */
 
-#define STALL_MBUFS 100000
-#define STALL_POLLED 1024
-#define STALL_MAX_SAMPLES (1 << 22)
-#define STALL_N_BUSY 2
-#define STALL_PAUSE 512
-
-/* How long one kind of access to a ring took, in nanoseconds of the thread's
- * CPU time, so that others on its CPU don't count. */
-struct waits {
-    uint64_t *samples;
-    size_t n;
-};
-
 struct poller {
     struct rte_mempool *mp;
     int cpu;
-    struct ovs_barrier barrier;
+    atomic_count n;             /* Accesses to the ring. */
+    uint64_t longest;           /* In nanoseconds. */
     atomic_bool stop;
-    struct waits enqueue;
-    struct waits dequeue;
 };
 
 static void
@@ -2145,17 +1568,10 @@ thread_cpu_time(void)
     return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
 }
 
-static void
-add_sample(struct waits *waits, uint64_t ns)
-{
-    if (waits->n < STALL_MAX_SAMPLES) {
-        waits->samples[waits->n++] = ns;
-    }
-}
-
 /* Takes bursts from the ring and puts them back, bypassing any cache.  Like a
  * PMD thread with a CPU to itself, it isn't preempted in between, but yields
- * now and then: the kernel preempts threads that don't. */
+ * now and then: the kernel preempts threads that don't.  What others do on its
+ * CPU doesn't count. */
 static void *
 poller_main(void *poller_)
 {
@@ -2167,20 +1583,14 @@ poller_main(void *poller_)
     if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &param)) {
         ovs_fatal(0, "the right to use SCHED_FIFO is needed");
     }
-    ovs_barrier_block(&p->barrier);
-    for (int i = 1; !stop; i++) {
+    while (!stop) {
         void *mbufs[MEMPOOL_BURST];
         uint64_t start = thread_cpu_time();
-        uint64_t taken, end;
 
         ovs_assert(!rte_mempool_ops_dequeue_bulk(p->mp, mbufs, MEMPOOL_BURST));
-        taken = thread_cpu_time();
         rte_mempool_ops_enqueue_bulk(p->mp, mbufs, MEMPOOL_BURST);
-        end = thread_cpu_time();
-
-        add_sample(&p->dequeue, taken - start);
-        add_sample(&p->enqueue, end - taken);
-        if (!(i % STALL_PAUSE)) {
+        p->longest = MAX(p->longest, thread_cpu_time() - start);
+        if (!(atomic_count_inc(&p->n) % 512)) {
             usleep(100);
         }
         atomic_read(&p->stop, &stop);
@@ -2188,180 +1598,74 @@ poller_main(void *poller_)
     return NULL;
 }
 
-struct busy {
-    pthread_t thread;
-    int cpu;
-    atomic_bool stop;
-};
-
 static void *
-busy_main(void *busy_)
+busy_main(void *cpu)
 {
-    struct busy *busy = busy_;
-    bool stop = false;
-
-    pin_to(busy->cpu);
-    while (!stop) {
-        atomic_read(&busy->stop, &stop);
+    pin_to(*(int *) cpu);
+    for (;;) {
+        continue;
     }
     return NULL;
 }
 
-static int
-compare_ns(const void *a_, const void *b_)
-{
-    const uint64_t *a = a_;
-    const uint64_t *b = b_;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
-static void
-print_waits(const char *name, struct waits *waits)
-{
-    ovs_assert(waits->n);
-    qsort(waits->samples, waits->n, sizeof *waits->samples, compare_ns);
-    printf(", %s p99.99 %.1f us max %.1f us", name,
-           waits->samples[waits->n - 1 - waits->n / 10000] / 1e3,
-           waits->samples[waits->n - 1] / 1e3);
-}
-
-/* As dpdk_memory_add(), but with DPDK's own function, which puts mbufs into
- * the ring one by one. */
-static void
-add_one_by_one(struct rte_mempool *mp, uint32_t n)
-{
-    size_t min_chunk, align;
-    size_t size = rte_mempool_op_calc_mem_size_default(mp, n, 0, &min_chunk,
-                                                       &align);
-    char *memory = rte_malloc_socket(NULL, size, align, mp->socket_id);
-
-    ovs_assert(memory);
-    ovs_assert(rte_mempool_populate_iova(mp, memory, RTE_BAD_IOVA, size, NULL,
-                                         NULL) == n);
-}
-
-/* Measures how long a polling thread, with a CPU to itself, waits for the ring
- * while the main thread, which shares its CPU with two busy ones, adds mbufs
- * with 'add_mbufs'. */
-static void
-measure_stall(const char *name, struct rte_mempool *mp, const int cpus[2],
-              void (*add_mbufs)(struct rte_mempool *, uint32_t n))
-{
-    struct poller poller = {
-        .mp = mp,
-        .cpu = cpus[0],
-        .enqueue.samples = xcalloc(STALL_MAX_SAMPLES, sizeof(uint64_t)),
-        .dequeue.samples = xcalloc(STALL_MAX_SAMPLES, sizeof(uint64_t)),
-    };
-    struct busy busy[STALL_N_BUSY];
-    pthread_t thread;
-    uint64_t start, end;
-
-    add_mbufs(mp, STALL_POLLED);
-    atomic_init(&poller.stop, false);
-    ovs_barrier_init(&poller.barrier, 2);
-    thread = ovs_thread_create("poller", poller_main, &poller);
-    for (int i = 0; i < STALL_N_BUSY; i++) {
-        busy[i].cpu = cpus[1];
-        atomic_init(&busy[i].stop, false);
-        busy[i].thread = ovs_thread_create("busy", busy_main, &busy[i]);
-    }
-    pin_to(cpus[1]);
-    ovs_barrier_block(&poller.barrier);
-
-    start = rte_rdtsc();
-    add_mbufs(mp, STALL_MBUFS);
-    end = rte_rdtsc();
-
-    atomic_store(&poller.stop, true);
-    xpthread_join(thread, NULL);
-    for (int i = 0; i < STALL_N_BUSY; i++) {
-        atomic_store(&busy[i].stop, true);
-        xpthread_join(busy[i].thread, NULL);
-    }
-    ovs_assert(mp->populated_size == STALL_POLLED + STALL_MBUFS);
-    ovs_assert(in_ring(mp) == mp->populated_size);
-
-    printf("%s: %.0f ms, %"PRIuSIZE" accesses", name,
-           (end - start) * 1e3 / rte_get_tsc_hz(), poller.enqueue.n);
-    print_waits("enqueue", &poller.enqueue);
-    print_waits("dequeue", &poller.dequeue);
-    putchar('\n');
-    ovs_barrier_destroy(&poller.barrier);
-    free(poller.enqueue.samples);
-    free(poller.dequeue.samples);
-    rte_mempool_free(mp);
-}
-
-static void
-add_as_we_do(struct rte_mempool *mp, uint32_t n)
-{
-    ovs_assert(dpdk_memory_add(mp, n, n) == n);
-}
-
-/* Shows how long a growing mempool keeps threads waiting.  This depends on
- * what else the machine does, so nothing is asserted about it. */
+/* Shows how long a polling thread, with a CPU to itself, waits for the ring
+ * while the main thread, which shares its CPU with two busy ones, adds mbufs.
+ * This depends on what else the machine does, so nothing is asserted. */
 static void
 test_stall(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    struct rte_mempool *mp;
-    uint32_t mbuf_size;
+    struct mempool_port port = { .netdev = NULL };
+    struct poller poller = { .cpu = -1 };
+    pthread_t thread;
     cpu_set_t set;
-    int cpus[2];
-    int n = 0;
+    int cpu = 0;
 
     ovs_assert(!pthread_getaffinity_np(pthread_self(), sizeof set, &set));
-    for (int cpu = 0; cpu < CPU_SETSIZE && n < ARRAY_SIZE(cpus); cpu++) {
-        if (CPU_ISSET(cpu, &set)) {
-            cpus[n++] = cpu;
-        }
-    }
-    if (n < ARRAY_SIZE(cpus)) {
+    if (CPU_COUNT(&set) < 2) {
         ovs_fatal(0, "two CPUs are needed");
     }
-    start_dpdk(512);
-    ovs_assert(dpdk_memory_can_grow());
-
-    mp = dpdk_memory_create_empty("ours", 0, GROW_BUFFER,
-                                  STALL_POLLED + STALL_MBUFS);
-    ovs_assert(mp);
-    mbuf_size = mp->elt_size;
-    measure_stall("dpdk_memory_add()", mp, cpus, add_as_we_do);
-
-    mp = rte_mempool_create_empty("dpdk", STALL_POLLED + STALL_MBUFS,
-                                  mbuf_size, 0, 0, 0,
-                                  RTE_MEMPOOL_F_NO_IOVA_CONTIG);
-    ovs_assert(mp);
-    measure_stall("rte_mempool_populate_iova()", mp, cpus, add_one_by_one);
+    for (; poller.cpu < 0 || !CPU_ISSET(cpu, &set); cpu++) {
+        if (CPU_ISSET(cpu, &set)) {
+            poller.cpu = cpu;
+        }
+    }
+    start_dpdk(512, NULL);
+    poller.mp = set_up(&port, nic(1500, 0, 0, 1024));
+    thread = ovs_thread_create("poller", poller_main, &poller);
+    ovs_thread_create("busy", busy_main, &cpu);
+    ovs_thread_create("busy", busy_main, &cpu);
+    pin_to(cpu);
+    while (!atomic_count_get(&poller.n)) {
+        sched_yield();
+    }
+    atomic_count_set(&poller.n, 0);
+    ovs_assert(mempool_grow_add(poller.mp, 100000, 100000) == 100000);
+    atomic_store(&poller.stop, true);
+    xpthread_join(thread, NULL);
+    printf("%u accesses, the longest one took %.1f us\n",
+           atomic_count_get(&poller.n), poller.longest / 1e3);
 }
 
 static const struct ovs_cmdl_command commands[] = {
+    {"properties", "[seed]", 0, 1, test_properties, OVS_RO},
+    {"examples", NULL, 0, 0, test_examples, OVS_RO},
+    {"drivers", NULL, 0, 0, test_drivers, OVS_RO},
     {"enough", NULL, 0, 0, test_enough, OVS_RO},
     {"grow", NULL, 0, 0, test_grow, OVS_RO},
     {"leak", NULL, 0, 0, test_leak, OVS_RO},
-    {"share", NULL, 0, 0, test_share, OVS_RO},
-    {"allowed", NULL, 0, 0, test_allowed, OVS_RO},
-    {"limit", NULL, 0, 0, test_limit, OVS_RO},
-    {"short", NULL, 0, 0, test_short, OVS_RO},
-    {"shrink", NULL, 1, 1, test_shrink, OVS_RO},
-    {"lowest", NULL, 0, 0, test_lowest, OVS_RO},
-    {"lower", NULL, 0, 0, test_lower, OVS_RO},
     {"size", NULL, 0, 0, test_size, OVS_RO},
-    {"spare", NULL, 0, 0, test_spare, OVS_RO},
-    {"turns", NULL, 0, 0, test_turns, OVS_RO},
-    {"frags", NULL, 0, 0, test_frags, OVS_RO},
-    {"add", NULL, 0, 1, test_add, OVS_RO},
-    {"replace", NULL, 0, 0, test_replace, OVS_RO},
-    {"ops", NULL, 0, 0, test_ops, OVS_RO},
+    {"allowed", NULL, 0, 0, test_allowed, OVS_RO},
+    {"short", NULL, 0, 0, test_short, OVS_RO},
+    {"lowest", NULL, 0, 0, test_lowest, OVS_RO},
+    {"fixed", NULL, 0, 0, test_fixed, OVS_RO},
+    {"ops", "name", 1, 1, test_ops, OVS_RO},
     {"fault", NULL, 0, 0, test_fault, OVS_RO},
-    {"retry", NULL, 0, 0, test_retry, OVS_RO},
-    {"headroom", NULL, 1, INT_MAX, test_headroom, OVS_RO},
+    {"headroom", "value...", 1, INT_MAX, test_headroom, OVS_RO},
     {"stall", NULL, 0, 0, test_stall, OVS_RO},
     {NULL, NULL, 0, 0, NULL, OVS_RO},
 };
 
-void
+static void
 test_dpdk_mempool_main(int argc, char *argv[])
 {
     struct ovs_cmdl_context ctx = {
@@ -2370,6 +1674,8 @@ test_dpdk_mempool_main(int argc, char *argv[])
     };
 
     set_program_name(argv[0]);
+    vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_WARN);
+    mempool_grow_init();
     ovs_cmdl_run_command(&ctx, commands);
 }
 

@@ -26,16 +26,19 @@
 #include "openvswitch/vlog.h"
 #include "util.h"
 
-/* Starts DPDK with 'mb' MB of ordinary memory, and nothing else. */
+/* Starts DPDK with 'mb' MB of ordinary memory and nothing else, and with 'arg'
+ * for its EAL, unless that is NULL. */
 static inline void
-test_start_dpdk(int mb)
+test_start_dpdk_with(int mb, const char *arg)
 {
     char *argv[] = {
         CONST_CAST(char *, program_name), "--no-huge", "--legacy-mem",
         "--no-shconf", "--no-pci", "--no-telemetry", "--log-level=*:error",
         "--lcores", NULL, "-m", xasprintf("%d", mb),
-        xasprintf("--file-prefix=ovstest-%ld", (long) getpid()), NULL
+        xasprintf("--file-prefix=ovstest-%ld", (long) getpid()),
+        CONST_CAST(char *, arg), NULL
     };
+    int argc = ARRAY_SIZE(argv) - (arg ? 1 : 2);
     cpu_set_t cpus;
     int cpu = 0;
 
@@ -45,7 +48,7 @@ test_start_dpdk(int mb)
         cpu++;
     }
     argv[8] = xasprintf("0@%d", cpu);
-    ovs_assert(rte_eal_init(ARRAY_SIZE(argv) - 1, argv) >= 0);
+    ovs_assert(rte_eal_init(argc, argv) >= 0);
     ovs_assert(!pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus));
     ovs_assert(rte_mp_disable());
 
@@ -56,8 +59,10 @@ test_start_dpdk(int mb)
     vlog_set_levels(NULL, VLF_CONSOLE, VLL_WARN);
 }
 
-/* The tests of mempools, which grow in place only if mempool_grow_init() was
- * called. */
-void test_dpdk_mempool_main(int argc, char *argv[]);
+static inline void
+test_start_dpdk(int mb)
+{
+    test_start_dpdk_with(mb, NULL);
+}
 
 #endif /* test-dpdk-mempool.h */
