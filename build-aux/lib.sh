@@ -150,6 +150,11 @@ run_dpdk() {
     "$@" -j6 $numbers || again "$build/tests/$(basename "$script")" "$@" --recheck
 }
 
+# free_hugepages: how many of 2 MB there are.
+free_hugepages() {
+    cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages 2> /dev/null || echo 0
+}
+
 # id_of: an id of the files whose names it reads; it changes when a file does.
 id_of() {
     (cd "$top" && xargs -d '\n' sha256sum | sha256sum | cut -d' ' -f1)

@@ -526,12 +526,18 @@ class Switch:
         return {port: int(mtu) for port, mtu in re.findall(
             r"^ +port \d+: (\S+) \(.*\bmtu=(\d+)", shown, re.M)}
 
+    def appctl_json(self, *args):
+        """Returns the reply to a command, from JSON; None if it failed."""
+        done = self.appctl("--format=json", *args, check=False)
+        if done.returncode:             # before Open vSwitch 3.4
+            done = self.appctl(*args, "format=json", check=False)
+        return None if done.returncode else json.loads(done.stdout)
+
     def mempools(self):
         """Returns the mempools that mempool-show reports; None if there is no
         such command, as unpatched."""
-        done = self.appctl("netdev-dpdk/mempool-show", "format=json",
-                           check=False)
-        return None if done.returncode else json.loads(done.stdout)["pools"]
+        reply = self.appctl_json("netdev-dpdk/mempool-show")
+        return reply and reply["pools"]
 
     @staticmethod
     def sent_packets(shown, port):
@@ -1094,10 +1100,8 @@ class Steps:
             self.failures.append(sentence)
 
     def check_mempools(self, pools):
-        self.check("each mempool has what its ports demand, and never failed",
-                   pools and not any(pool["missing_mbufs"]
-                                     or pool["failed_allocations"]
-                                     for pool in pools))
+        self.check("each mempool has what its ports demand",
+                   pools and not any(pool["missing_mbufs"] for pool in pools))
 
     def run(self):
         """Runs the steps; one in which something didn't hold is the last."""
