@@ -135,7 +135,7 @@ buffer_mtu(const struct mempools *m, const struct mempool_needs *needs)
     int size = dpdk_close_buffer_size(needs->mtu);
     const struct user_mtu *best = NULL;
 
-    if (m->per_port || !m->n_user_mtus) {
+    if (m->per_port) {
         return needs->mtu;
     }
     for (size_t i = 0; i < m->n_user_mtus; i++) {
@@ -286,12 +286,6 @@ struct size {
     uint64_t target;            /* With enough memory. */
 };
 
-static uint64_t
-with_headroom(const struct mempools *m, uint64_t n)
-{
-    return n + DIV_ROUND_UP(n * m->headroom, 100);
-}
-
 /* Returns the size that 'pool' is to have.  'except', which may be NULL, is
  * leaving the pool that it has. */
 static struct size
@@ -313,11 +307,8 @@ size_of(const struct mempools *m, const struct mempool *pool,
         }
     }
     size.limit = MAX(bytes / element_size(pool), size.start);
-    size.target = MIN(size.demand.total
-                      - size.demand.terms[MEMPOOL_DEMAND_HEADROOM],
-                      size.limit);
-    size.target = with_headroom(m, size.target);
-    size.limit = with_headroom(m, size.limit);
+    size.limit += DIV_ROUND_UP(size.limit * m->headroom, 100);
+    size.target = MIN(size.demand.total, size.limit);
     return size;
 }
 
@@ -327,6 +318,15 @@ static size_t
 bytes_of(const struct mempools *m, const struct mempool *pool, uint64_t n)
 {
     return m->mbufs_size(pool->key.buffer_size, pool->grows, n);
+}
+
+/* Returns the bytes that 'pool', of the given 'size', lacks to let its ports
+ * start. */
+static size_t
+bytes_to_start(const struct mempools *m, const struct mempool *pool,
+               const struct size *size)
+{
+    return bytes_of(m, pool, size->start - MIN(size->start, pool->n));
 }
 
 /* Returns how many mbufs of 'pool' fit in 'size' bytes. */
@@ -391,7 +391,7 @@ promised_bytes(const struct mempools *m, int memory_node,
             && m->memory_node(pool->key.numa_id) == memory_node) {
             struct size s = size_of(m, pool, NULL);
 
-            size += bytes_of(m, pool, s.start - MIN(s.start, pool->n));
+            size += bytes_to_start(m, pool, &s);
         }
     }
     LIST_FOR_EACH (port, node, &m->ports) {
@@ -544,17 +544,17 @@ capacity(const struct mempool *pool, bool grow)
     return pool->grows && grow ? pool->room : pool->n;
 }
 
-/* Gives 'pool', if it grows, what it is to have according to 'size', as far as
- * there is memory. */
+/* Gives 'pool', if pools 'grow' now, what it is to have according to 'size', as
+ * far as there is memory. */
 static void
 pool_complete(struct mempools *m, struct mempool *pool,
-              const struct size *size)
+              const struct size *size, bool grow)
 {
-    size_t needed = bytes_of(m, pool, size->start - MIN(size->start, pool->n));
-    uint64_t most = capacity(pool, pools_grow(m));
+    uint64_t most = capacity(pool, grow);
 
     if (pool->n < MIN(size->target, most) && size->start <= most
-        && needed <= free_bytes(m, m->memory_node(pool->key.numa_id))) {
+        && (bytes_to_start(m, pool, size)
+            <= free_bytes(m, m->memory_node(pool->key.numa_id)))) {
         pool_grow(m, pool, MIN(affordable(m, pool, size, size->target), most),
                   size->start);
     }
@@ -686,7 +686,7 @@ port_choose(struct mempools *m, struct mempool_port *port, char **errorp)
     if (best) {
         port->next_pool = best;
         size = size_of(m, best, port);
-        pool_complete(m, best, &size);
+        pool_complete(m, best, &size, grow);
     }
     does = best && (best->n >= size.start || port_may_share(port, best));
     if (holds ? does : port_make_pool(m, port, &key, grow, does ? best : NULL,
@@ -696,8 +696,7 @@ port_choose(struct mempools *m, struct mempool_port *port, char **errorp)
         port->next_pool = best;
         return 0;
     } else if (holds) {
-        *errorp = shortage(m, &key,
-                           bytes_of(m, best, size.start - best->n));
+        *errorp = shortage(m, &key, bytes_to_start(m, best, &size));
     }
     port->next_pool = port->pool;
     return ENOBUFS;
@@ -734,7 +733,7 @@ settle(struct mempools *m)
         struct size size = size_of(m, pool, NULL);
 
         if (is_used(m, pool, NULL)) {
-            pool_complete(m, pool, &size);
+            pool_complete(m, pool, &size, grow);
         }
         pool->too_small = size.target > capacity(pool, grow);
     }
@@ -759,7 +758,8 @@ settle(struct mempools *m)
 static uint64_t
 n_missing(const struct mempools *m, const struct mempool *pool)
 {
-    uint64_t target = size_of(m, pool, NULL).target;
+    uint64_t target = is_used(m, pool, NULL) ? size_of(m, pool, NULL).target
+                      : 0;
 
     return target - MIN(target, pool->n);
 }
@@ -772,8 +772,7 @@ report_sizes(void)
     struct mempool *pool;
 
     LIST_FOR_EACH (pool, node, &mempools.pools) {
-        uint64_t missing = is_used(&mempools, pool, NULL)
-                           ? n_missing(&mempools, pool) : 0;
+        uint64_t missing = n_missing(&mempools, pool);
         int memory_node = mempools.memory_node(pool->key.numa_id);
         struct mempool_port *port;
 
@@ -1227,8 +1226,8 @@ mempools_configure(const struct smap *other_config)
 
 /* Information. */
 
-/* Returns information about 'pool'; about what it takes of rte_mempools only
- * if it isn't one of a model. */
+/* Returns information about 'pool', but not about its ports; about what it
+ * takes of rte_mempools only if it isn't one of a model. */
 static struct mempool_info
 pool_info(const struct mempools *m, const struct mempool *pool)
 {
@@ -1248,27 +1247,35 @@ pool_info(const struct mempools *m, const struct mempool *pool)
         .target = size.target,
         .ports = SVEC_EMPTY_INITIALIZER,
     };
-    const struct mempool_port *port;
 
     if (pool->mp) {
         info.n_in_use = rte_mempool_in_use_count(pool->mp);
         info.lowest = pool->lowest;
         info.size = bytes_of(m, pool, pool->n);
-        info.n_missing = is_used(m, pool, NULL) ? n_missing(m, pool) : 0;
+        info.n_missing = n_missing(m, pool);
     } else {
         info.n_missing = pool->n_planned;
     }
     info.missing_size = bytes_of(m, pool, info.n_missing);
+    return info;
+}
+
+/* Adds to 'info' the ports of 'pool'. */
+static void
+add_ports(const struct mempools *m, const struct mempool *pool,
+          struct mempool_info *info)
+{
+    const struct mempool_port *port;
+
     LIST_FOR_EACH (port, node, &m->ports) {
         if (port->next_pool != pool) {
             continue;
         } else if (port->netdev) {
-            svec_add(&info.ports, netdev_get_name(port->netdev));
+            svec_add(&info->ports, netdev_get_name(port->netdev));
         } else {
-            info.n_new_ports++;
+            info->n_new_ports++;
         }
     }
-    return info;
 }
 
 /* Returns true if 'a' is shown before 'b', which is older. */
@@ -1292,6 +1299,7 @@ get_pools(const struct mempools *m, struct mempools_info *info)
         struct mempool_info new = pool_info(m, pool);
         struct mempool_info *p = &info->pools[info->n++];
 
+        add_ports(m, pool, &new);
         for (; p > info->pools && comes_before(&new, p - 1); p--) {
             *p = *(p - 1);
         }
@@ -1310,7 +1318,7 @@ mempools_info_free(struct mempools_info *info)
 }
 
 /* Stores in '*info' what there is to know about the pool that 'port' receives
- * into.  Returns false if it has none. */
+ * into, but for its ports.  Returns false if it has none. */
 bool
 mempool_port_get_info(const struct mempool_port *port,
                       struct mempool_info *info)
@@ -1322,7 +1330,6 @@ mempool_port_get_info(const struct mempool_port *port,
     if (has_pool) {
         sample_free(port->pool);
         *info = pool_info(&mempools, port->pool);
-        svec_destroy(&info->ports);
     }
     ovs_mutex_unlock(&mempool_mutex);
     return has_pool;
