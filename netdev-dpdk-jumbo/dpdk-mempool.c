@@ -544,8 +544,8 @@ capacity(const struct mempool *pool, bool grow)
     return pool->grows && grow ? pool->room : pool->n;
 }
 
-/* Gives 'pool', if pools 'grow' now, what it is to have according to 'size', as
- * far as there is memory. */
+/* Gives 'pool', if pools 'grow' now, what it is to have according to 'size',
+ * as far as there is memory. */
 static void
 pool_complete(struct mempools *m, struct mempool *pool,
               const struct size *size, bool grow)
