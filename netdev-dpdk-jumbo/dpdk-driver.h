@@ -34,9 +34,9 @@ struct mempool_needs;
 struct dpdk_driver {
     const char *name;           /* In 'struct rte_eth_dev_info'. */
 
-    /* It keeps no record of a mempool's memory, so that it receives into, and
-     * sends, mbufs that the mempool gets while the port runs. */
-    bool grows;
+    /* It keeps a record of a mempool's memory, so that it can't receive into,
+     * or send, mbufs that the mempool gets while the port runs. */
+    bool keeps_record;
 
     bool per_burst;             /* It takes mbufs only when there are
                                  * packets. */

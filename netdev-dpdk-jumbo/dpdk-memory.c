@@ -20,10 +20,8 @@
 
 #include <rte_common.h>
 #include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
-#include <rte_mbuf_pool_ops.h>
 #include <unistd.h>
 
 #include "dp-packet.h"
@@ -113,56 +111,20 @@ init_packet(struct rte_mempool *mp OVS_UNUSED, void *aux OVS_UNUSED,
     dp_packet_init_dpdk(mbuf);
 }
 
-/* Returns a new mempool without mbufs, which can have up to 'n'.  Returns NULL
- * and sets rte_errno if that fails. */
-struct rte_mempool *
-dpdk_mempool_create_empty(const char *name, int numa_id, int buffer_size,
-                          uint32_t n)
-{
-    size_t size = dpdk_mbuf_size(buffer_size);
-    struct rte_pktmbuf_pool_private mbufs = {
-        .mbuf_data_room_size = buffer_size + RTE_PKTMBUF_HEADROOM,
-        .mbuf_priv_size = size - sizeof(struct rte_mbuf) - buffer_size
-                          - RTE_PKTMBUF_HEADROOM,
-    };
-    struct rte_mempool *mp;
-    int error;
-
-    mp = rte_mempool_create_empty(name, n, size, DPDK_CACHE_SIZE,
-                                  sizeof mbufs, numa_id, 0);
-    if (!mp) {
-        return NULL;
-    }
-    error = rte_mempool_set_ops_byname(mp, rte_mbuf_best_mempool_ops(), NULL);
-    if (error) {
-        rte_mempool_free(mp);
-        rte_errno = -error;
-        return NULL;
-    }
-    rte_pktmbuf_pool_init(mp, &mbufs);
-    return mp;
-}
-
-/* Returns a new mempool with 'n' mbufs, as rte_pktmbuf_pool_create() makes it.
- * Returns NULL and sets rte_errno if that fails. */
+/* Returns a new mempool of DPDK's own making with 'n' mbufs.  Returns NULL and
+ * sets rte_errno if that fails. */
 struct rte_mempool *
 dpdk_mempool_create(const char *name, int numa_id, int buffer_size, uint32_t n)
 {
-    struct rte_mempool *mp = dpdk_mempool_create_empty(name, numa_id,
-                                                       buffer_size, n);
-    int error;
+    int data_room = buffer_size + RTE_PKTMBUF_HEADROOM;
+    struct rte_mempool *mp = rte_pktmbuf_pool_create(
+        name, n, DPDK_CACHE_SIZE,
+        dpdk_mbuf_size(buffer_size) - sizeof(struct rte_mbuf) - data_room,
+        data_room, numa_id);
 
-    if (!mp) {
-        return NULL;
+    if (mp) {
+        rte_mempool_obj_iter(mp, init_packet, NULL);
     }
-    error = rte_mempool_populate_default(mp);
-    if (error < 0) {
-        rte_mempool_free(mp);
-        rte_errno = -error;
-        return NULL;
-    }
-    rte_mempool_obj_iter(mp, rte_pktmbuf_init, NULL);
-    rte_mempool_obj_iter(mp, init_packet, NULL);
     return mp;
 }
 

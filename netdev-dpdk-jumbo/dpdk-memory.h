@@ -54,8 +54,6 @@ size_t dpdk_mbuf_size(int buffer_size);
 size_t dpdk_mbuf_element_size(int buffer_size);
 size_t dpdk_memory_page_size(struct rte_mempool *, bool grows);
 
-struct rte_mempool *dpdk_mempool_create_empty(const char *name, int numa_id,
-                                              int buffer_size, uint32_t n);
 struct rte_mempool *dpdk_mempool_create(const char *name, int numa_id,
                                         int buffer_size, uint32_t n);
 

@@ -28,7 +28,8 @@
 bool
 mempool_needs_grow(const struct mempool_needs *needs)
 {
-    return !needs->driver || (needs->driver->grows && !needs->keeps_mbufs);
+    return !needs->driver
+           || (!needs->driver->keeps_record && !needs->keeps_mbufs);
 }
 
 static uint64_t

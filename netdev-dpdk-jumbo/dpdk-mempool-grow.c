@@ -68,20 +68,33 @@ is_possible(void)
 static struct rte_mempool *
 create(const char *name, int numa_id, int buffer_size, uint32_t room)
 {
-    struct rte_mempool *mp = dpdk_mempool_create_empty(name, numa_id,
-                                                       buffer_size, room);
-    /* Without memory, this only creates the ring, which is never larger. */
-    int error = mp ? rte_mempool_populate_iova(mp, NULL, RTE_BAD_IOVA, 0, NULL,
-                                               NULL) : 0;
+    size_t size = dpdk_mbuf_size(buffer_size);
+    int data_room = buffer_size + RTE_PKTMBUF_HEADROOM;
+    struct rte_pktmbuf_pool_private mbufs = {
+        .mbuf_data_room_size = data_room,
+        .mbuf_priv_size = size - sizeof(struct rte_mbuf) - data_room,
+    };
+    struct rte_mempool *mp = rte_mempool_create_empty(
+        name, room, size, DPDK_CACHE_SIZE, sizeof mbufs, numa_id, 0);
+    int error;
 
+    if (!mp) {
+        return NULL;
+    }
+    error = rte_mempool_set_ops_byname(mp, rte_mbuf_best_mempool_ops(), NULL);
+    if (!error) {
+        rte_pktmbuf_pool_init(mp, &mbufs);
+        /* Without memory, this only creates the ring, which is never
+         * larger. */
+        error = rte_mempool_populate_iova(mp, NULL, RTE_BAD_IOVA, 0, NULL,
+                                          NULL);
+    }
     if (error < 0) {
         rte_mempool_free(mp);
         rte_errno = -error;
         return NULL;
     }
-    if (mp) {
-        mp->size = 0;
-    }
+    mp->size = 0;
     return mp;
 }
 

@@ -72,10 +72,12 @@ rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
 static inline void *
 unixctl_take_json(int *argc, const char *argv[])
 {
-    if (*argc < 2 || strcmp(argv[*argc - 1], "format=json")) {
+    int last = argc[0] - 1;
+
+    if (last < 1 || strcmp(argv[last], "format=json")) {
         return NULL;
     }
-    --*argc;
+    argc[0] = last;
     return argv;
 }
 
