@@ -415,6 +415,16 @@ class Cycles(Part):
         if "p0" in datapath_ports(unixctl.call("dpctl/show")):
             raise LabError("Port p0 has not been deleted.")
 
+        def is_free():
+            with contextlib.suppress(LabError):
+                unixctl.call("netdev-dpdk/get-mempool-info", "p0")
+                return False
+            return True
+
+        # Open vSwitch 4.0 keeps the device for its offloads until all threads
+        # have been quiescent (dpif-offload-dpdk.c, dpdk_offload_free_port()).
+        wait_for("the device to be free", is_free, 10)
+
     @staticmethod
     def _idle_heap(switch):
         """Returns the heap's bytes after the last mempool has gone.
