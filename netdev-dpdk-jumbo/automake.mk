@@ -7,8 +7,6 @@
 #
 # One file a line: each line comes with the patch that first uses its file.
 
-lib_libopenvswitch_la_SOURCES += lib/bond-turn.c
-lib_libopenvswitch_la_SOURCES += lib/bond-turn.h
 lib_libopenvswitch_la_SOURCES += lib/dpdk-driver.c
 lib_libopenvswitch_la_SOURCES += lib/dpdk-driver.h
 lib_libopenvswitch_la_SOURCES += lib/dpdk-frame.h

@@ -26,20 +26,17 @@
 #include <stdint.h>
 
 #include "dp-packet.h"
-#include "netdev-mtu.h"
 #include "packets.h"
 
 /* Returns the length of the longest packet that a port may receive whose MTU
- * is 'mtu': that is 'max_len' if the user, who wants an MTU with 'request',
- * got it or, if that was refused, still has an earlier one.  Otherwise 'mtu'
- * is the default, and any length will do: UINT32_MAX. */
+ * is 'mtu': that is 'max_len' if the user 'requested' an MTU, and it was
+ * 'granted' or the port still has an earlier one.  Otherwise 'mtu' is the
+ * default, and any length will do: UINT32_MAX. */
 static inline uint32_t
-dpdk_rx_max_len(const struct netdev_mtu_request *request, int mtu,
-                uint32_t max_len)
+dpdk_rx_max_len(bool requested, bool granted, int mtu, uint32_t max_len)
 {
-    return (request->source >= NETDEV_MTU_BRIDGE
-            && (mtu == request->mtu || mtu == request->fallback
-                || mtu != ETH_PAYLOAD_MAX)) ? max_len : UINT32_MAX;
+    return (requested && (granted || mtu != ETH_PAYLOAD_MAX)
+            ? max_len : UINT32_MAX);
 }
 
 int dpdk_rx_drop_oversized(struct dp_packet_batch *, uint32_t max_len,

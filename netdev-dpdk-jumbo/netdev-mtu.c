@@ -22,10 +22,7 @@
 
 #include "dpdk-frame.h"
 #include "openvswitch/dynamic-string.h"
-#include "openvswitch/vlog.h"
 #include "util.h"
-
-VLOG_DEFINE_THIS_MODULE(netdev_mtu);
 
 /* Returns the limits of an Ethernet device, from the fields of the same names
  * in its 'struct rte_eth_dev_info'.
@@ -82,7 +79,7 @@ netdev_mtu_choose(int64_t iface, int64_t bridge, bool follow_guest, int guest,
     }
     if (iface) {
         return (struct netdev_mtu_request) {
-            .mtu = iface, .source = NETDEV_MTU_INTERFACE, .fallback = bridge
+            .mtu = iface, .source = NETDEV_MTU_INTERFACE
         };
     } else if (bridge) {
         return (struct netdev_mtu_request) {
@@ -112,176 +109,57 @@ netdev_mtu_who(const struct netdev_mtu_request *request, int in_effect)
     };
 
     return (request->mtu == in_effect ? names[request->source]
-            : request->fallback == in_effect ? names[NETDEV_MTU_BRIDGE]
             : in_effect == ETH_PAYLOAD_MAX ? names[NETDEV_MTU_DEFAULT]
             : "earlier request");
 }
 
-/* Makes '*outcome' that of 'request'.  Returns true if this is a new request,
- * which has no outcome yet. */
-bool
-netdev_mtu_set_request(struct netdev_mtu_outcome *outcome,
-                       const struct netdev_mtu_request *request)
-{
-    bool is_new = (outcome->request.mtu != request->mtu
-                   || outcome->request.fallback != request->fallback);
-
-    if (is_new) {
-        netdev_mtu_forget(outcome);
-    }
-    outcome->request = *request;
-    return is_new;
-}
-
-/* Forgets that the last request was refused: the device may take it now. */
-void
-netdev_mtu_forget(struct netdev_mtu_outcome *outcome)
-{
-    outcome->error = 0;
-    free(outcome->reason);
-    outcome->reason = NULL;
-    outcome->is_down = false;
-}
-
-static void
-add_mtu(struct netdev_mtu_attempt *attempt, int mtu)
-{
-    if (!attempt->mtu) {
-        attempt->mtu = mtu;
-    } else if (mtu && mtu != attempt->mtu && mtu != attempt->next[0]) {
-        attempt->next[attempt->next[0] ? 1 : 0] = mtu;
-    }
-}
-
-/* Returns true if the MTU 'requested' failed and isn't tried again, unless
- * netdev_mtu_forget() is called. */
-bool
-netdev_mtu_has_failed(const struct netdev_mtu_outcome *outcome, int requested)
-{
-    return outcome->reason && requested == outcome->mtu;
-}
-
-/* Starts to reconfigure a device, whose MTU is 'in_effect', or 0 if it is new,
- * for the MTU 'requested'.  That is to be tried first, then the fall-back,
- * then the MTU in effect, or the default if the device is new.
- *
- * A device that has already tried the request isn't stopped for it again each
- * time something else changes. */
-void
-netdev_mtu_start(struct netdev_mtu_attempt *attempt,
-                 struct netdev_mtu_outcome *outcome, int requested,
-                 int in_effect)
-{
-    if (outcome->reason
-        && (requested == in_effect
-            || !netdev_mtu_has_failed(outcome, requested))) {
-        netdev_mtu_forget(outcome);
-    }
-    memset(attempt, 0, sizeof *attempt);
-    if (!outcome->reason || !in_effect) {
-        add_mtu(attempt, requested);
-        add_mtu(attempt, MIN(outcome->request.fallback, INT_MAX));
-    }
-    add_mtu(attempt, in_effect ? in_effect : ETH_PAYLOAD_MAX);
-}
-
-/* To be called when the device 'name' could not be set up with 'attempt->mtu'
- * because of 'error', a positive errno value, and 'reason', of which it takes
- * ownership.  If there is another MTU to try, sets 'attempt->mtu' to it and
- * returns true.
- *
- * Keeps the first reason in '*outcome', for the user, not that for which the
- * fall-back failed, too. */
-bool
-netdev_mtu_next(struct netdev_mtu_attempt *attempt,
-                struct netdev_mtu_outcome *outcome,
-                const char *name, int error, char *reason)
-{
-    int mtu = attempt->mtu;
-    bool more = attempt->next[0] != 0;
-
-    if (more) {
-        attempt->mtu = attempt->next[0];
-        attempt->next[0] = attempt->next[1];
-        attempt->next[1] = 0;
-        VLOG_WARN("%s: MTU %d was requested, but %s; falling back to MTU %d",
-                  name, mtu, reason, attempt->mtu);
-    } else {
-        VLOG_ERR("%s: %s", name, reason);
-    }
-    if (outcome->reason) {
-        free(reason);
-    } else {
-        outcome->mtu = mtu;
-        outcome->error = error;
-        outcome->reason = reason;
-    }
-    return more;
-}
-
 /* Returns NULL if 'request' is in effect on a device whose MTU is 'in_effect',
- * or 0 if it has none or doesn't work any more.  Otherwise, returns a sentence
- * for the user, without a full stop: what was requested, why it is not in
- * effect, what is allowed, what is in effect, and which MTU the device would
- * have after a restart.  The caller must free it.
+ * or 0 if it has none.  Otherwise, returns a sentence for the user, without a
+ * full stop: what was requested, why it is not in effect, what is in effect,
+ * and which MTU the device would have after a restart.  The caller must free
+ * it.
  *
- * 'outcome' is ignored if it is that of another MTU. */
+ * 'error' is what came of the request at once, 0 or a positive errno value. */
 char *
 netdev_mtu_explain(const struct netdev_mtu_request *request, int in_effect,
-                   const struct netdev_mtu_limits *limits,
-                   const struct netdev_mtu_outcome *outcome)
+                   const struct netdev_mtu_info *info, int error)
 {
-    bool refused = (outcome->error
-                    && outcome->mtu == MIN(request->mtu, INT_MAX));
-    int64_t new_mtu = request->fallback ? request->fallback : ETH_PAYLOAD_MAX;
+    bool is_allowed = netdev_mtu_within(&info->limits, request->mtu);
+    const char *refusal = is_allowed && !error ? info->refusal : NULL;
     struct ds s = DS_EMPTY_INITIALIZER;
 
-    if (outcome->is_down) {
-        return xasprintf("%s; the interface is down until memory becomes "
-                         "available", outcome->reason);
-    }
-    if (!request->mtu || in_effect == request->mtu
-        || (in_effect && request->source == NETDEV_MTU_DEFAULT)
-        || (!refused && request->source == NETDEV_MTU_GUEST)) {
+    if (request->source == NETDEV_MTU_DEFAULT || in_effect == request->mtu
+        || (request->source == NETDEV_MTU_GUEST && !refusal)
+        || (!in_effect && !error && is_allowed)) {
+        /* In the last case, the device doesn't work at all. */
         return NULL;
     }
 
-    ds_put_format(&s, request->source == NETDEV_MTU_DEFAULT
-                      ? "the default MTU is %"PRId64"%s, but "
-                      : "MTU %"PRId64" was requested%s, but ", request->mtu,
+    ds_put_format(&s, "MTU %"PRId64" was requested%s, but ", request->mtu,
                   request->source == NETDEV_MTU_BRIDGE ? " for the bridge"
                   : request->source == NETDEV_MTU_GUEST ? " by the guest"
                   : "");
-    if (refused && outcome->error == EOPNOTSUPP && !outcome->reason) {
+    if (error == EOPNOTSUPP) {
         ds_put_cstr(&s, "Open vSwitch does not control the MTU of this type "
                         "of interface");
-    } else if (!netdev_mtu_within(limits, request->mtu)) {
+    } else if (!is_allowed) {
         ds_put_format(&s, "this interface allows %d to %d",
-                      limits->min, limits->max);
-    } else if (refused) {
-        if (outcome->reason) {
-            ds_put_cstr(&s, outcome->reason);
-        } else {
-            ds_put_format(&s, "the device refused it (%s)",
-                          ovs_strerror(outcome->error));
-        }
+                      info->limits.min, info->limits.max);
+    } else if (error) {
+        ds_put_format(&s, "the device refused it (%s)", ovs_strerror(error));
     } else {
-        ds_put_cstr(&s, "the device uses a different one");
+        ds_put_cstr(&s, refusal ? refusal
+                        : "the device uses a different one");
     }
 
     if (!in_effect) {
-        ds_put_cstr(&s, refused && outcome->reason
-                        ? "; the interface is down"
-                        : "; the request has no effect");
-    } else if (in_effect == request->fallback) {
-        ds_put_format(&s, "; MTU %d, requested for the bridge, is in effect",
+        ds_put_cstr(&s, "; the request has no effect");
+    } else if (info->limits.max && in_effect != ETH_PAYLOAD_MAX
+               && netdev_mtu_within(&info->limits, ETH_PAYLOAD_MAX)) {
+        ds_put_format(&s, "; MTU %d is in effect until ovs-vswitchd restarts",
                       in_effect);
-    } else if (limits->max && new_mtu != in_effect
-               && netdev_mtu_within(limits, new_mtu)) {
-        ds_put_format(&s, "; MTU %d is in effect until ovs-vswitchd "
-                      "restarts", in_effect);
-        if (!refused || new_mtu != request->mtu) {
-            ds_put_format(&s, ", then %"PRId64, new_mtu);
+        if (!refusal) {
+            ds_put_format(&s, ", then %d", ETH_PAYLOAD_MAX);
         }
     } else {
         ds_put_format(&s, "; MTU %d is in effect", in_effect);

@@ -39,6 +39,17 @@ struct netdev_mtu_limits netdev_mtu_eth_limits(uint16_t min_mtu,
 struct netdev_mtu_limits netdev_mtu_buffer_limits(void);
 bool netdev_mtu_within(const struct netdev_mtu_limits *, int64_t mtu);
 
+/* What a provider tells about its device's MTU. */
+struct netdev_mtu_info {
+    struct netdev_mtu_limits limits;
+    char *refusal;              /* Why the device could not be set up with the
+                                 * last MTU that it was requested to have, a
+                                 * part of a sentence for the user, or NULL.
+                                 * The receiver must free it. */
+    int guest_mtu;              /* That its guest was given, or 0 if it has
+                                 * none, or none that the device can have. */
+};
+
 /* Who wants an MTU; from NETDEV_MTU_BRIDGE on, the user. */
 enum netdev_mtu_source {
     NETDEV_MTU_DEFAULT,
@@ -51,8 +62,6 @@ enum netdev_mtu_source {
 struct netdev_mtu_request {
     int64_t mtu;
     enum netdev_mtu_source source;
-    int64_t fallback;           /* The bridge's, for when the interface's own
-                                 * is refused; 0 if there is none. */
     bool follow_guest;          /* Guests that connect may change it. */
 };
 
@@ -60,46 +69,7 @@ struct netdev_mtu_request netdev_mtu_choose(int64_t iface, int64_t bridge,
                                             bool follow_guest, int guest,
                                             bool is_ours);
 const char *netdev_mtu_who(const struct netdev_mtu_request *, int in_effect);
-
-/* What came of the last request.  All zeros before the first one. */
-struct netdev_mtu_outcome {
-    struct netdev_mtu_request request;
-    int mtu;                    /* The one that was refused. */
-    int error;                  /* Why, as a positive errno value, or 0. */
-    char *reason;               /* Part of a sentence for the user, owned; NULL
-                                 * if refused at once, without a try. */
-    bool is_down;               /* The interface waits for memory. */
-};
-
-bool netdev_mtu_set_request(struct netdev_mtu_outcome *,
-                            const struct netdev_mtu_request *);
-void netdev_mtu_forget(struct netdev_mtu_outcome *);
 char *netdev_mtu_explain(const struct netdev_mtu_request *, int in_effect,
-                         const struct netdev_mtu_limits *,
-                         const struct netdev_mtu_outcome *);
-
-/* A reconfiguration of a device, which tries one MTU after the other until one
- * works:
- *
- *     struct netdev_mtu_attempt attempt;
- *
- *     netdev_mtu_start(&attempt, &outcome, requested, in_effect);
- *     while ((error = set_up(attempt.mtu, &reason))
- *            && netdev_mtu_next(&attempt, &outcome, name, error, reason)) {
- *         continue;
- *     }
- *
- * What is requested, what is tried, and what is in effect are three things: an
- * attempt changes neither of the others. */
-struct netdev_mtu_attempt {
-    int mtu;                    /* To try now. */
-    int next[2];                /* What to try after it, or 0. */
-};
-
-bool netdev_mtu_has_failed(const struct netdev_mtu_outcome *, int requested);
-void netdev_mtu_start(struct netdev_mtu_attempt *, struct netdev_mtu_outcome *,
-                      int requested, int in_effect);
-bool netdev_mtu_next(struct netdev_mtu_attempt *, struct netdev_mtu_outcome *,
-                     const char *name, int error, char *reason);
+                         const struct netdev_mtu_info *, int error);
 
 #endif /* netdev-mtu.h */

@@ -21,7 +21,6 @@ TESTSUITE_AT += tests/ovs-vsctl-mtu.at
 TESTSUITE_AT += tests/vswitchd-bridge-mtu.at
 TESTSUITE_AT += tests/ovs-mtu.at
 TESTSUITE_AT += tests/bfd-mtu.at
-TESTSUITE_AT += tests/bond-turn.at
 
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-check-macros.at
@@ -41,7 +40,6 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-grow.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-keep.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-oversize.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-change.at
-SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-bond.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-low.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-restart.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-error.at
@@ -56,7 +54,6 @@ EXTRA_DIST += tests/ovs-mtu.schema.json
 
 tests_ovstest_SOURCES += tests/test-dpdk-mempool-demand.c
 tests_ovstest_SOURCES += tests/test-netdev-mtu.c
-tests_ovstest_SOURCES += tests/test-bond-turn.c
 
 if DPDK_NETDEV
 tests_ovstest_SOURCES += tests/test-dpdk-mempool.h

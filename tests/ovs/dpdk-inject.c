@@ -35,9 +35,6 @@
  *     rte_eth_rx_queue_setup, rte_eth_tx_queue_setup, rte_eth_dev_start and,
  *     for what Open vSwitch itself allocates, rte_zmalloc.
  *
- *   - With $JUMBO_LINK_UP, every device reports that its link is up, as with
- *     some drivers of newer versions of DPDK, even when it is stopped.
- *
  *   - With $JUMBO_REPRESENTOR, every device reports that it is a representor,
  *     so that its MAC address can be configured.
  *
@@ -137,19 +134,6 @@ rte_eth_dev_start(uint16_t port_id)
     return must_fail("rte_eth_dev_start") ? -EIO : f(port_id);
 }
 
-int
-rte_eth_link_get_nowait(uint16_t port_id, struct rte_eth_link *link)
-{
-    int (*f)(uint16_t, struct rte_eth_link *)
-        = real("rte_eth_link_get_nowait");
-    int error = f(port_id, link);
-
-    if (!error && getenv("JUMBO_LINK_UP")) {
-        link->link_status = RTE_ETH_LINK_UP;
-    }
-    return error;
-}
-
 void *
 rte_zmalloc(const char *type, size_t size, unsigned int align)
 {
@@ -226,6 +210,16 @@ rte_eth_dev_reset(uint16_t port_id)
 {
     must_be_reset = false;
     return rte_eth_dev_stop(port_id);
+}
+
+int
+rte_eth_dev_close(uint16_t port_id)
+{
+    int (*f)(uint16_t) = real("rte_eth_dev_close");
+
+    /* It is set up from the start when it is probed again. */
+    must_be_reset = false;
+    return f(port_id);
 }
 
 int

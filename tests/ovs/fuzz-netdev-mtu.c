@@ -60,14 +60,13 @@ struct request {
     uint16_t min_mtu;
     uint16_t max_mtu;
     uint32_t max_rx_pktlen;
-    int32_t refused;
     int32_t error;
 };
 
 static void
 fuzz_request(const uint8_t *data, size_t size)
 {
-    struct netdev_mtu_outcome outcome = { .reason = NULL };
+    struct netdev_mtu_info info = { .refusal = NULL };
     struct netdev_mtu_request wish;
     struct netdev_mtu_limits limits;
     struct request r;
@@ -87,18 +86,18 @@ fuzz_request(const uint8_t *data, size_t size)
                    <= dpdk_buffer_size(r.requested));
     }
 
-    outcome.mtu = r.refused;
-    outcome.error = abs(r.error % 200);
+    info.limits = limits;
     if (size > sizeof r) {
-        outcome.reason = xmemdup0((const char *) data + sizeof r,
-                                  size - sizeof r);
+        info.refusal = xmemdup0((const char *) data + sizeof r,
+                                size - sizeof r);
     }
     wish = netdev_mtu_choose(r.requested, 0, r.error & 2, r.in_effect,
                              r.error & 1);
     if (r.requested) {
         ovs_assert(wish.mtu == r.requested);
     }
-    message = netdev_mtu_explain(&wish, r.in_effect, &limits, &outcome);
+    message = netdev_mtu_explain(&wish, r.in_effect, &info,
+                                 abs(r.error % 200));
     if (r.requested && r.requested != r.in_effect) {
         ovs_assert(!strncmp(message, "MTU ", 4));
         ovs_assert(strstr(message, " was requested"));
@@ -107,7 +106,7 @@ fuzz_request(const uint8_t *data, size_t size)
                    || strstr(message, "does not control"));
     }
     free(message);
-    netdev_mtu_forget(&outcome);
+    free(info.refusal);
 }
 
 int

@@ -115,108 +115,63 @@ test_range(struct ovs_cmdl_context *ctx OVS_UNUSED)
 }
 
 static void
-print_request_error(const struct netdev_mtu_request *request, int in_effect,
-                    struct netdev_mtu_limits limits,
-                    struct netdev_mtu_outcome outcome)
+print_error(enum netdev_mtu_source source, int64_t requested, int in_effect,
+            struct netdev_mtu_limits limits, int error, char *refusal)
 {
-    char *error = netdev_mtu_explain(request, in_effect, &limits, &outcome);
-
-    puts(error ? error : "(none)");
-    free(error);
-}
-
-static void
-print_error(int64_t requested, int in_effect, struct netdev_mtu_limits limits,
-            struct netdev_mtu_outcome outcome)
-{
-    print_request_error(
-        &(struct netdev_mtu_request) {
-            .mtu = requested, .source = NETDEV_MTU_INTERFACE
-        },
-        in_effect, limits, outcome);
-}
-
-static struct netdev_mtu_outcome
-refused(int mtu, int error, char *reason)
-{
-    return (struct netdev_mtu_outcome) {
-        .mtu = mtu, .error = error, .reason = reason
+    const struct netdev_mtu_request request = {
+        .mtu = requested, .source = source
     };
+    const struct netdev_mtu_info info = {
+        .limits = limits, .refusal = refusal
+    };
+    char *message = netdev_mtu_explain(&request, in_effect, &info, error);
+
+    puts(message ? message : "(none)");
+    free(message);
 }
 
 static void
 test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
+    const enum netdev_mtu_source iface = NETDEV_MTU_INTERFACE;
+    const enum netdev_mtu_source bridge = NETDEV_MTU_BRIDGE;
+    const enum netdev_mtu_source guest = NETDEV_MTU_GUEST;
+    const enum netdev_mtu_source none = NETDEV_MTU_DEFAULT;
     const struct netdev_mtu_limits unknown = { 0, 0 };
     const struct netdev_mtu_limits i40e = { 68, 9702 };
-    const struct netdev_mtu_outcome none = { .mtu = 0 };
-    struct netdev_mtu_outcome down;
-    char reason[] = "there is no memory";
+    const struct netdev_mtu_limits small = { 68, 1450 };
+    char refusal[] = "there is no memory";
 
     puts("out of range: the limits say more than the errno value");
-    print_error(9710, 1500, i40e, refused(9710, EINVAL, NULL));
-    print_error(67, 1500, i40e, none);
-    print_error(INT64_MAX, 1500, i40e, refused(INT_MAX, EINVAL, NULL));
+    print_error(iface, 9710, 1500, i40e, EINVAL, NULL);
+    print_error(iface, 67, 1500, i40e, 0, NULL);
+    print_error(iface, INT64_MAX, 1500, i40e, EINVAL, NULL);
 
     puts("refused by a device");
-    print_error(9000, 1500, i40e, refused(9000, ENOMEM, reason));
-    print_error(9000, 0, i40e, refused(9000, ENOMEM, reason));
-    print_error(70000, 1500, unknown, refused(70000, EINVAL, NULL));
-    print_error(INT64_MAX, 1500, unknown, refused(INT_MAX, EINVAL, NULL));
-
-    puts("a refusal of another MTU says nothing");
-    print_error(9000, 1500, i40e, refused(8000, EINVAL, reason));
+    print_error(iface, 9000, 1500, i40e, 0, refusal);
+    print_error(iface, 70000, 1500, unknown, EINVAL, NULL);
+    print_error(iface, INT64_MAX, 1500, unknown, EINVAL, NULL);
+    print_error(iface, 9000, 1500, i40e, 0, NULL);
 
     puts("what a restart would change");
-    print_error(9710, 3000, i40e, refused(9710, EINVAL, NULL));
-    for (int in_effect = 2000; in_effect <= 3000; in_effect += 1000) {
-        print_request_error(
-            &(struct netdev_mtu_request) {
-                .mtu = 9000, .source = NETDEV_MTU_INTERFACE, .fallback = 2000
-            }, in_effect, i40e, refused(9000, ENOMEM, reason));
-    }
-    print_error(9000, 1450, (struct netdev_mtu_limits) { 68, 1450 }, none);
+    print_error(iface, 9710, 3000, i40e, EINVAL, NULL);
+    print_error(iface, 9000, 3000, i40e, 0, refusal);
+    print_error(iface, 9000, 1450, small, 0, NULL);
 
     puts("whoever requested it");
-    print_request_error(
-        &(struct netdev_mtu_request) {
-            .mtu = 9710, .source = NETDEV_MTU_BRIDGE
-        },
-        1500, i40e, none);
-    print_request_error(
-        &(struct netdev_mtu_request) {
-            .mtu = 9000, .source = NETDEV_MTU_GUEST
-        },
-        1500, i40e, refused(9000, ENOMEM, reason));
-    print_request_error(
-        &(struct netdev_mtu_request) {
-            .mtu = 1500, .source = NETDEV_MTU_DEFAULT
-        },
-        0, i40e, refused(1500, EIO, reason));
-
-    puts("no memory for any MTU");
-    down = refused(1500, ENOMEM, reason);
-    down.is_down = true;
-    print_error(1500, 1500, i40e, down);
+    print_error(bridge, 9710, 1500, i40e, 0, NULL);
+    print_error(guest, 9000, 1500, i40e, 0, refusal);
 
     puts("not ours to set");
-    print_error(9000, 0, unknown, refused(9000, EOPNOTSUPP, NULL));
-    print_error(9000, 1500, unknown, refused(9000, EOPNOTSUPP, NULL));
+    print_error(iface, 9000, 0, unknown, EOPNOTSUPP, NULL);
+    print_error(iface, 9000, 1500, unknown, EOPNOTSUPP, NULL);
 
     puts("nothing to tell");
-    print_error(0, 1500, unknown, none);
-    print_error(9000, 9000, i40e, none);
-    print_error(9000, 9000, i40e, refused(8000, ENOMEM, reason));
-    print_request_error(
-        &(struct netdev_mtu_request) {
-            .mtu = 1500, .source = NETDEV_MTU_DEFAULT
-        },
-        1450, i40e, refused(1500, EINVAL, reason));
-    print_request_error(
-        &(struct netdev_mtu_request) {
-            .mtu = 9000, .source = NETDEV_MTU_GUEST
-        },
-        1500, i40e, none);
+    print_error(none, 0, 1500, unknown, 0, NULL);
+    print_error(none, 1500, 1450, i40e, EINVAL, refusal);
+    print_error(iface, 9000, 9000, i40e, 0, NULL);
+    print_error(iface, 9000, 9000, i40e, 0, refusal);
+    print_error(guest, 9000, 1500, i40e, 0, NULL);
 }
 
 static void
@@ -229,10 +184,6 @@ print_choice(int64_t iface, int64_t bridge, bool follow_guest, int guest,
     printf("%"PRId64" (%s)%s", request.mtu,
            netdev_mtu_who(&request, request.mtu),
            request.follow_guest ? ", follows" : "");
-    if (request.fallback) {
-        printf(", else %"PRId64" (%s)", request.fallback,
-               netdev_mtu_who(&request, request.fallback));
-    }
     printf(", else 1500 (%s) or 1600 (%s)\n",
            netdev_mtu_who(&request, 1500), netdev_mtu_who(&request, 1600));
 }
@@ -253,107 +204,12 @@ test_choose(struct ovs_cmdl_context *ctx OVS_UNUSED)
     print_choice(INT64_MAX, 3000, false, 0, true);
 }
 
-/* Reconfigures a device that accepts MTUs only up to 'max'. */
-static int
-reconfigure(struct netdev_mtu_outcome *outcome, int requested, int in_effect,
-            int max)
-{
-    struct netdev_mtu_attempt attempt;
-
-    netdev_mtu_start(&attempt, outcome, requested, in_effect);
-    printf("%d requested, %d in effect: try", requested, in_effect);
-    for (;;) {
-        printf(" %d", attempt.mtu);
-        if (attempt.mtu <= max) {
-            break;
-        }
-        if (!netdev_mtu_next(&attempt, outcome, "p0", EINVAL,
-                             xasprintf("%d is too much", attempt.mtu))) {
-            printf(" (lost)");
-            break;
-        }
-    }
-    printf("; %s\n", outcome->reason ? outcome->reason : "granted");
-    return attempt.mtu;
-}
-
-static void
-request(struct netdev_mtu_outcome *outcome, int mtu, int fallback)
-{
-    const struct netdev_mtu_request request = {
-        .mtu = mtu, .source = NETDEV_MTU_INTERFACE, .fallback = fallback
-    };
-    bool is_new = netdev_mtu_set_request(outcome, &request);
-
-    printf("request %d, else %d: %s\n", mtu, fallback,
-           is_new ? "new" : "as before");
-}
-
-/* Each MTU is tried once, in order, and the first reason is kept until there
- * is another request or another try is worthwhile. */
-static void
-test_attempts(struct ovs_cmdl_context *ctx OVS_UNUSED)
-{
-    struct netdev_mtu_outcome outcome = { .error = 0 };
-
-    request(&outcome, 9000, 0);
-    reconfigure(&outcome, 9000, 2000, 9000);
-    request(&outcome, 9000, 0);
-    reconfigure(&outcome, 9000, 2000, 8000);
-    request(&outcome, 9000, 0);
-    reconfigure(&outcome, 9000, 2000, 9000);
-    netdev_mtu_forget(&outcome);
-    reconfigure(&outcome, 9000, 2000, 9000);
-
-    /* Another fall-back, or another request. */
-    reconfigure(&outcome, 9000, 2000, 8000);
-    request(&outcome, 9000, 3000);
-    reconfigure(&outcome, 9000, 2000, 8000);
-    reconfigure(&outcome, 9000, 3000, 8000);
-    request(&outcome, 8500, 3000);
-    reconfigure(&outcome, 8500, 3000, 8000);
-    request(&outcome, 7000, 3000);
-    reconfigure(&outcome, 7000, 3000, 8000);
-
-    /* Nothing works. */
-    request(&outcome, 9000, 3000);
-    reconfigure(&outcome, 9000, 7000, 100);
-    reconfigure(&outcome, 9000, 7000, 100);
-
-    /* The device is new. */
-    request(&outcome, 9000, 4000);
-    netdev_mtu_forget(&outcome);
-    reconfigure(&outcome, 9000, 0, 8000);
-    netdev_mtu_forget(&outcome);
-    reconfigure(&outcome, 9000, 0, 2000);
-    reconfigure(&outcome, 9000, 0, 100);
-
-    /* Something other than the MTU was to change, and could not. */
-    request(&outcome, 2000, 0);
-    reconfigure(&outcome, 2000, 2000, 100);
-    reconfigure(&outcome, 2000, 2000, 8000);
-
-    /* A guest that connected has changed what is requested. */
-    request(&outcome, 9000, 0);
-    reconfigure(&outcome, 9000, 2000, 8000);
-    reconfigure(&outcome, 5000, 2000, 8000);
-
-    /* The same MTU from several sides is tried once. */
-    request(&outcome, 9000, 2000);
-    reconfigure(&outcome, 9000, 2000, 100);
-    request(&outcome, 2000, 2000);
-    reconfigure(&outcome, 2000, 1500, 100);
-
-    netdev_mtu_forget(&outcome);
-}
-
 static const struct ovs_cmdl_command commands[] = {
     {"frame", NULL, 0, 0, test_frame, OVS_RO},
     {"limits", NULL, 0, 0, test_limits, OVS_RO},
     {"range", NULL, 0, 0, test_range, OVS_RO},
     {"error", NULL, 0, 0, test_error, OVS_RO},
     {"choose", NULL, 0, 0, test_choose, OVS_RO},
-    {"attempts", NULL, 0, 0, test_attempts, OVS_RO},
     {NULL, NULL, 0, 0, NULL, OVS_RO},
 };
 
