@@ -894,6 +894,7 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
                   "for smaller ones", netdev_get_name(netdev),
                   port->pool->key.buffer_size);
         free(*errorp);
+        *errorp = NULL;
         error = 0;
     } else if (!error && needs->away
                && needs->mtu > (is_new ? ETH_PAYLOAD_MAX : port->now.mtu)) {
