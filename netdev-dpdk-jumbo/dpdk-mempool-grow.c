@@ -24,7 +24,6 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
-#include <sched.h>
 
 #include "dp-packet.h"
 #include "dpdk-memory.h"
@@ -152,19 +151,15 @@ chunk_reserve(struct rte_mempool *mp, uint32_t n)
 struct stage {
     void *mbufs[N_STAGED];
     unsigned int n;
-    bool in_use;                /* Others use the mempool. */
 };
 
 /* Puts the staged mbufs into the ring of 'mp'.  A thread that loses its CPU
- * meanwhile blocks all others that put mbufs there, so it yields right before,
- * and does this as seldom as it can. */
+ * meanwhile blocks all others that put mbufs there, so this is done as seldom
+ * as possible. */
 static void
 flush(struct rte_mempool *mp, struct stage *stage)
 {
     if (stage->n) {
-        if (stage->in_use) {
-            sched_yield();
-        }
         rte_mempool_ops_enqueue_bulk(mp, stage->mbufs, stage->n);
         stage->n = 0;
     }
@@ -262,7 +257,7 @@ mempool_grow_add(struct rte_mempool *mp, uint32_t n, uint32_t at_least)
 {
     struct ovs_list chunks = OVS_LIST_INITIALIZER(&chunks);
     uint32_t before = mp->populated_size;
-    struct stage stage = { .n = 0, .in_use = before > 0 };
+    struct stage stage = { .n = 0 };
     uint32_t piece = n;
     uint32_t reserved = 0;
     struct chunk *chunk;
