@@ -56,7 +56,8 @@ enum { MEMPOOL_GSO_SEGMENTS = 46 };
 /* What a port is like. */
 struct mempool_needs {
     int numa_id;                /* Where its buffers are. */
-    int mtu;
+    int mtu;                    /* Of its buffers and its device, */
+    int prepared_mtu;           /* no less than this, or 0. */
     bool vhost;                 /* Takes mbufs only when there are packets, and
                                  * another mempool while it runs. */
     bool away;                  /* Its guest isn't there, so it needs no

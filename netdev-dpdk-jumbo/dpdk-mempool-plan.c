@@ -38,9 +38,9 @@
 
 /* All keys.  Those of ports come first. */
 enum key {
-    TYPE, DRIVER, DEVARGS, ADD, MTU, NUMA, N_RXQ, N_RXQ_DESC, N_TXQ_DESC, PORT,
-    PMDS, FORMAT, SOCKET_MEM, HEADROOM, PER_PORT, SHARED, FLUSH_INTERVAL, TSO,
-    MAX_NFRAGS, IOVA_MODE,
+    TYPE, DRIVER, DEVARGS, ADD, MTU, PREPARED, NUMA, N_RXQ, N_RXQ_DESC,
+    N_TXQ_DESC, PORT, PMDS, FORMAT, SOCKET_MEM, HEADROOM, PER_PORT, SHARED,
+    FLUSH_INTERVAL, TSO, MAX_NFRAGS, IOVA_MODE,
     N_KEYS
 };
 
@@ -48,7 +48,7 @@ enum key {
 enum {
     NEW_PORT = 1 << 0,          /* For a new port, */
     CHANGE = 1 << 1,            /* in a change, */
-    HOST = 1 << 2,              /* and for a host, but not for its ports. */
+    HOST = 1 << 2,              /* and for a host, apart from its ports. */
 };
 
 /* What a value may be: any text, or else one of these. */
@@ -66,6 +66,8 @@ static const struct {
     [DEVARGS] = { "devargs", NEW_PORT | CHANGE, TEXT },
     [ADD] = { "add", NEW_PORT | CHANGE, NUMBER, 0, 1024 },
     [MTU] = { "mtu", NEW_PORT | CHANGE, NUMBER, DPDK_MIN_MTU, DPDK_MAX_MTU },
+    [PREPARED] = { "dpdk-prepared-mtu", NEW_PORT | CHANGE | HOST, NUMBER, 0,
+                   DPDK_MAX_MTU },
     [NUMA] = { "numa", NEW_PORT | CHANGE, NUMBER, 0, RTE_MAX_NUMA_NODES - 1 },
     [N_RXQ] = { "n_rxq", NEW_PORT | CHANGE, NUMBER, 1, 1024 },
     [N_RXQ_DESC] = { "n_rxq_desc", NEW_PORT | CHANGE, DESCS, 1,
@@ -224,14 +226,16 @@ words_parse(struct words *words, const char *const argv[], size_t n, int where)
 }
 
 /* Changes 'needs', those of a port, as 'words' say.  If they are all zeros,
- * they are those of a new port, on a switch with 'n_threads' threads. */
+ * they are those of a new port, on a switch with 'n_threads' threads whose
+ * ports are prepared for 'prepared_mtu'. */
 static void
 words_apply(const struct words *words, struct mempool_needs *needs,
-            unsigned int n_threads)
+            unsigned int n_threads, int prepared_mtu)
 {
     if (!needs->mtu) {
         *needs = (struct mempool_needs) {
-            .mtu = ETH_PAYLOAD_MAX,
+            .mtu = MAX(ETH_PAYLOAD_MAX, prepared_mtu),
+            .prepared_mtu = prepared_mtu,
             .vhost = is(words, TYPE, "vhost"),
             .n_rxq = 1,
             .rxq_size = MEMPOOL_DEFAULT_DESCS,
@@ -246,7 +250,13 @@ words_apply(const struct words *words, struct mempool_needs *needs,
         }
     }
     needs->numa_id = get_number(words, NUMA, needs->numa_id);
-    needs->mtu = get_number(words, MTU, needs->mtu);
+    if (words->text[PREPARED]) {
+        needs->prepared_mtu = get_number(words, PREPARED, 0);
+        needs->mtu = MAX(get_number(words, MTU, ETH_PAYLOAD_MAX),
+                         needs->prepared_mtu);
+    } else if (get_number(words, MTU, 0) > needs->prepared_mtu) {
+        needs->mtu = get_number(words, MTU, 0);
+    }
     if (!needs->vhost) {
         needs->n_rxq = get_number(words, N_RXQ, needs->n_rxq);
         needs->rxq_size = get_number(words, N_RXQ_DESC, needs->rxq_size);
@@ -273,12 +283,16 @@ plan_from_words(const struct words *words, struct mempool_plan *plan)
                || words->text[DEVARGS]) {
         return xasprintf("\"port\" cannot be combined with \"add\", "
                          "\"type\", \"driver\" or \"devargs\"");
+    } else if (words->text[PREPARED] && !words->text[MTU]) {
+        return xasprintf("\"dpdk-prepared-mtu\" of a \"port\" requires "
+                         "\"mtu\"");
     } else if (!mempool_get_needs(plan->port, &plan->needs)) {
         return xasprintf("there is no DPDK port \"%s\"", plan->port);
     } else if (!plan->needs.vhost && plan->needs.n_txq == n_threads) {
         plan->needs.n_txq = plan->n_threads;
     }
-    words_apply(words, &plan->needs, plan->n_threads);
+    words_apply(words, &plan->needs, plan->n_threads,
+                mempools_prepared_mtu());
     return NULL;
 }
 
@@ -399,7 +413,8 @@ host_add_ports(struct host *host, const struct words *words)
     struct mempool_needs needs = { .mtu = 0 };
     size_t size;
 
-    words_apply(words, &needs, host->n_threads);
+    words_apply(words, &needs, host->n_threads,
+                get_number(&host->words, PREPARED, 0));
     size = (needs.vhost
             ? VHOST_PORT_SIZE + (get_number(words, N_RXQ, 1)
                                  * VHOST_QUEUE_SIZE)

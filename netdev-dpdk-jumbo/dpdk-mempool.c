@@ -27,6 +27,7 @@
 #include "dpdk-frame.h"
 #include "dpdk-memory.h"
 #include "netdev-dpdk-compat.h"
+#include "netdev-mtu.h"
 #include "netdev-provider.h"
 #include "openvswitch/ofp-parse.h"
 #include "openvswitch/poll-loop.h"
@@ -101,6 +102,8 @@ struct mempools {
     bool tso;
 
     unsigned int headroom;      /* In percent. */
+    int prepared_mtu;           /* Of ports without such an MTU of their own,
+                                 * or 0. */
     bool per_port;              /* No port shares its pool. */
     struct user_mtu *user_mtus;
     size_t n_user_mtus;
@@ -888,6 +891,7 @@ mempool_port_prepare(struct mempool_port *port, struct netdev *netdev,
 
     error = port_choose(&mempools, port, errorp);
     if (error && port->pool && port->now.numa_id == needs->numa_id
+        && mempool_needs_filled(needs) <= mempool_needs_filled(&port->now)
         && port->pool->key.buffer_size
            > key_of(&mempools, port, needs).buffer_size) {
         VLOG_INFO("Port %s: keeping buffers of %d bytes, for lack of memory "
@@ -1201,6 +1205,7 @@ configure(struct mempools *m, const struct smap *other_config)
     VLOG_INFO("Per port memory for DPDK devices %s.",
               m->per_port ? "enabled" : "disabled");
     set_headroom(m, smap_get_def(other_config, "mempool-headroom", "0"));
+    m->prepared_mtu = netdev_mtu_prepared(other_config, 0);
 
     list = copy = xstrdup(smap_get_def(other_config, "shared-mempool-config",
                                        ""));
@@ -1215,14 +1220,27 @@ configure(struct mempools *m, const struct smap *other_config)
 }
 
 /* Sets what is in 'other_config' of the table Open_vSwitch: per-port-memory,
- * shared-mempool-config, mempool-headroom.  Must be called once, before there
- * is a port. */
+ * shared-mempool-config, mempool-headroom, dpdk-prepared-mtu.  Must be called
+ * once, before there is a port. */
 void
 mempools_configure(const struct smap *other_config)
 {
     ovs_mutex_lock(&mempool_mutex);
     configure(&mempools, other_config);
     ovs_mutex_unlock(&mempool_mutex);
+}
+
+/* Returns the MTU that ports are prepared for that have no such MTU of their
+ * own, or 0. */
+int
+mempools_prepared_mtu(void)
+{
+    int mtu;
+
+    ovs_mutex_lock(&mempool_mutex);
+    mtu = mempools.prepared_mtu;
+    ovs_mutex_unlock(&mempool_mutex);
+    return mtu;
 }
 
 /* Information. */

@@ -109,6 +109,7 @@ struct mempool_port {
 
 #ifdef DPDK_NETDEV
 void mempools_configure(const struct smap *other_config);
+int mempools_prepared_mtu(void);
 void mempools_run(void);
 void mempools_wait(unsigned int seconds);
 void mempools_dump(FILE *, const struct mempool_port *);

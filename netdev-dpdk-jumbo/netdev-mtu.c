@@ -22,7 +22,13 @@
 
 #include "dpdk-frame.h"
 #include "openvswitch/dynamic-string.h"
+#include "openvswitch/vlog.h"
+#include "smap.h"
 #include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(netdev_mtu);
+
+static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 
 /* Returns the limits of an Ethernet device, from the fields of the same names
  * in its 'struct rte_eth_dev_info'.
@@ -111,6 +117,29 @@ netdev_mtu_who(const struct netdev_mtu_request *request, int in_effect)
     return (request->mtu == in_effect ? names[request->source]
             : in_effect == ETH_PAYLOAD_MAX ? names[NETDEV_MTU_DEFAULT]
             : "earlier request");
+}
+
+/* Returns the MTU that ports are to be prepared for, or 0 for none, according
+ * to 'config', other_config of the table Open_vSwitch or options of an
+ * interface; 'default_mtu' if that says nothing, or something invalid. */
+int
+netdev_mtu_prepared(const struct smap *config, int default_mtu)
+{
+    const char *text = smap_get(config, "dpdk-prepared-mtu");
+    struct netdev_mtu_limits limits = netdev_mtu_buffer_limits();
+    int mtu;
+
+    if (!text) {
+        return default_mtu;
+    }
+    if (!str_to_int(text, 10, &mtu)
+        || (mtu && !netdev_mtu_within(&limits, mtu))) {
+        VLOG_WARN_RL(&rl, "invalid dpdk-prepared-mtu \"%s\" (expected 0 for "
+                     "none, or %d to %d), using %d", text, limits.min,
+                     limits.max, default_mtu);
+        return default_mtu;
+    }
+    return mtu;
 }
 
 /* Returns NULL if 'request' is in effect on a device whose MTU is 'in_effect',

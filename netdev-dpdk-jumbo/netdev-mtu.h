@@ -26,6 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct smap;
+
 /* The MTUs that a device accepts, both ends included.  All zeros if they are
  * not known, as for kernel devices. */
 struct netdev_mtu_limits {
@@ -69,6 +71,7 @@ struct netdev_mtu_request netdev_mtu_choose(int64_t iface, int64_t bridge,
                                             bool follow_guest, int guest,
                                             bool is_ours);
 const char *netdev_mtu_who(const struct netdev_mtu_request *, int in_effect);
+int netdev_mtu_prepared(const struct smap *config, int default_mtu);
 char *netdev_mtu_explain(const struct netdev_mtu_request *, int in_effect,
                          const struct netdev_mtu_info *, int error);
 

@@ -40,6 +40,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-grow.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-keep.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-oversize.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-change.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-prepared.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-low.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-restart.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-error.at
