@@ -1117,11 +1117,12 @@ class Steps:
                 break
 
 
-def run_steps(steps, description, lacking=missing_for_vms):
+def run_steps(steps, description, lacking=missing_for_vms, variant=None):
     """The main program for a class of Steps; returns its exit status.
 
     lacking: returns what its kind of guests lacks, given their image; None if
         there are no guests.
+    variant: an option, what it does, and the class that it takes instead.
     """
     parser = argparse.ArgumentParser(
         description=description,
@@ -1135,6 +1136,11 @@ def run_steps(steps, description, lacking=missing_for_vms):
                             help="what build-aux/guest-image made")
     else:
         parser.set_defaults(image=None)
+    if variant:
+        option, what, other = variant
+        parser.add_argument(option, dest="steps", action="store_const",
+                            const=other, help=what)
+    parser.set_defaults(steps=steps)
     args = parser.parse_args()
     lacks = missing(args.root) + (lacking(args.image) if lacking else [])
     if lacks:
@@ -1146,7 +1152,7 @@ def run_steps(steps, description, lacking=missing_for_vms):
         if lacking is missing_for_vms:
             say("Guests: QEMU, " + ("KVM" if Vm.kvm_works(lab, args.image)
                                     else "without KVM (TCG)"))
-        it = steps(lab, args.root, args.image)
+        it = args.steps(lab, args.root, args.image)
         it.run()
         lab.keep = bool(it.failures)
     return 1 if it.failures else 0
