@@ -1,9 +1,11 @@
 """The part of the benchmark that changes the MTU of ports in use."""
 
 import contextlib
+import re
 import time
 
-from jumbo_bench import Part, Table, cells, how_many_runs, need, values
+from jumbo_bench import (PATCHED, Part, Table, cells, how_many_runs, need,
+                         values)
 from jumbo_lab import (NUMBERED_FILTER, TESTPMD, Capture, End, Guest, Host,
                        Lab, LabError, Testpmd, number_of, numbered_frame, run,
                        say)
@@ -12,6 +14,8 @@ MEMORY_MIB = 4096                  # what the unpatched switch wants
 GAP = 0.001                        # between two frames, in seconds
 FRAMES = 30000                     # more than are sent
 TESTPMD_ALONE = "testpmd"
+PREPARED = "prepared"              # patched, with this
+PREPARE = ("dpdk-prepared-mtu=9000",)
 
 
 class TapEnd(End):
@@ -128,24 +132,37 @@ class Change(Part):
             return [(kind, OTHER) for kind in KINDS[:2]]
         return [(kind, change) for kind in KINDS for change in kind.changes]
 
+    @staticmethod
+    def _variants(bench, build):
+        """Returns the names of what is measured, and their settings."""
+        variants = {build: ()}
+        if build == PATCHED and not bench.quick:
+            variants[PREPARED] = PREPARE
+        return variants.items()
+
     def plan(self, bench):
-        return (bench.runs * (len(bench.builds) * len(self._cases(bench))
+        variants = sum(len(self._variants(bench, build))
+                       for build in bench.builds)
+        return (bench.runs * (variants * len(self._cases(bench))
                               + (not bench.quick)), 7)
 
     def measure(self, bench):
         need("tcpdump", TESTPMD, scapy=True)
         rows = []
         for number, build in bench.pairs():
-            for kind, (old, new) in self._cases(bench):
-                case = f"{kind.name}, {old} to {new}"
-                with bench.switch(build, MEMORY_MIB) as (lab, switch):
-                    row = self._change(lab, switch, kind, old, new)
-                rows.append({"run": number, "build": build, "change": case,
-                             **row})
-                bench.progress(
-                    f"{build}, {case}: {row['lost']} frames lost, away for "
-                    f"{row['outage_seconds'] * 1e3:.1f} ms, {row['others']} "
-                    "lost elsewhere")
+            for variant, config in self._variants(bench, build):
+                for kind, (old, new) in self._cases(bench):
+                    case = f"{kind.name}, {old} to {new}"
+                    with bench.switch(build, MEMORY_MIB,
+                                      other_config=config) as (lab, switch):
+                        row = self._change(lab, switch, kind, old, new)
+                    rows.append({"run": number, "build": variant,
+                                 "change": case, **row})
+                    bench.progress(
+                        f"{variant}, {case}: {row['lost']} frames lost, away "
+                        f"for {row['outage_seconds'] * 1e3:.1f} ms, "
+                        f"{row['starts']} starts, {row['others']} lost "
+                        "elsewhere")
         if not bench.quick:
             for number in range(1, bench.runs + 1):
                 rows += [{"run": number, "build": TESTPMD_ALONE,
@@ -162,6 +179,7 @@ class Change(Part):
             switch.add_wire("br0", host.wire, host)
         end = kind.add(lab, switch, old)
         switch.connect("br0", ("p0", "v0"), ("p1", "p2"))
+        starts = device_starts(switch)
 
         def change():
             start = time.time()
@@ -173,7 +191,8 @@ class Change(Part):
             lab, [(hosts[0], end), (end, hosts[0]), tuple(hosts[1:])], change)
         lost, outage = cost(found[:2])
         return {"seconds": seconds, "lost": lost, "outage_seconds": outage,
-                "others": found[2][0]}
+                "others": found[2][0],
+                "starts": device_starts(switch) - starts}
 
     @staticmethod
     def _stand_alone(kind):
@@ -198,7 +217,9 @@ class Change(Part):
             return {"outage_seconds": outage, "lost": lost}
 
     def tables(self, results, about):
-        builds = about["builds"]
+        builds = list(dict.fromkeys(
+            row["build"] for row in results["rows"]
+            if row["build"] != TESTPMD_ALONE))
 
         def of(case, quantity, form, scale=1, builds=builds):
             found = [values(results["rows"], build, quantity, change=case)
@@ -209,6 +230,7 @@ class Change(Part):
                   *of(case, "outage_seconds", "{:.1f}", 1e3),
                   *of(case.split(",")[0], "outage_seconds", "{:.1f}", 1e3,
                       [TESTPMD_ALONE]),
+                  *of(case, "starts", "{:.0f}"),
                   *of(case, "others", "{:.0f}")]
                  for case in dict.fromkeys(
                      row["change"] for row in results["rows"]
@@ -218,12 +240,19 @@ class Change(Part):
             "A thousand frames a second pass in each direction, and a "
             "thousand between two other ports.  Away: the longest time "
             "without a frame; next to it, that of a bare stop and start of "
-            "the same device in testpmd.  Medians of " + how_many_runs(about)
+            "the same device in testpmd.  Starts: of devices.  Medians of "
+            + how_many_runs(about)
             + " (smallest to largest).",
             ["port and MTUs", *(f"frames lost, {build}" for build in builds),
              *(f"away, ms, {build}" for build in builds),
-             "away, ms, testpmd",
+             "away, ms, testpmd", *(f"starts, {build}" for build in builds),
              *(f"lost elsewhere, {build}" for build in builds)], lines)]
+
+
+def device_starts(switch):
+    """Returns how often Ethernet devices were started."""
+    with open(switch.log) as log:
+        return len(re.findall(r"\|Port \d+: ", log.read()))
 
 
 def during(lab, paths, action, gap=GAP):
