@@ -1306,8 +1306,9 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     mempools_run();
     ovs_assert(!netdev_was_asked());
 
-    /* Another MTU may fail, but not a lower one. */
+    /* Another MTU may fail, but not a lower one, if no more is to be filled. */
     set_up_in_vain(&b, nic(9702, 1, 1024, 4096));
+    set_up_in_vain(&b, nic(3000, 1, 8192, 4096));
     ovs_assert(set_up(&b, nic(3000, 1, 1024, 4096)) == large_mp);
     ovs_assert(can_receive(large_mp));
     set_up(&b, large);
