@@ -1306,7 +1306,7 @@ test_short(struct ovs_cmdl_context *ctx OVS_UNUSED)
     mempools_run();
     ovs_assert(!netdev_was_asked());
 
-    /* Another MTU may fail, but not a lower one, if no more is to be filled. */
+    /* Another MTU may fail, but not a lower one that fills no more. */
     set_up_in_vain(&b, nic(9702, 1, 1024, 4096));
     set_up_in_vain(&b, nic(3000, 1, 8192, 4096));
     ovs_assert(set_up(&b, nic(3000, 1, 1024, 4096)) == large_mp);
