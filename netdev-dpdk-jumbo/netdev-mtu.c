@@ -71,51 +71,46 @@ netdev_mtu_within(const struct netdev_mtu_limits *limits, int64_t mtu)
 }
 
 /* Returns the MTU that an interface is to have: the one requested for itself,
- * or else for its bridge, or else, if 'follow_guest', the one that its guest
- * was given, or else the default; 0 stands for no MTU.  'is_ours' is false if
- * others than Open vSwitch set the MTU, too: then only the interface's own
- * request counts. */
+ * or else for its bridge, or else the default, which a guest may change if
+ * 'follow_guest'; 0 stands for no MTU.  'is_ours' is false if others than Open
+ * vSwitch set the MTU, too: then only the interface's own request counts. */
 struct netdev_mtu_request
-netdev_mtu_choose(int64_t iface, int64_t bridge, bool follow_guest, int guest,
+netdev_mtu_choose(int64_t iface, int64_t bridge, bool follow_guest,
                   bool is_ours)
 {
-    if (!is_ours) {
-        bridge = 0;
-        follow_guest = false;
-    }
     if (iface) {
         return (struct netdev_mtu_request) {
             .mtu = iface, .source = NETDEV_MTU_INTERFACE
         };
-    } else if (bridge) {
+    } else if (bridge && is_ours) {
         return (struct netdev_mtu_request) {
             .mtu = bridge, .source = NETDEV_MTU_BRIDGE
-        };
-    } else if (follow_guest && guest) {
-        return (struct netdev_mtu_request) {
-            .mtu = guest, .source = NETDEV_MTU_GUEST, .follow_guest = true
         };
     }
     return (struct netdev_mtu_request) {
         .mtu = is_ours ? ETH_PAYLOAD_MAX : 0,
         .source = NETDEV_MTU_DEFAULT,
-        .follow_guest = follow_guest,
+        .follow_guest = is_ours && follow_guest,
     };
 }
 
-/* Returns who requested the MTU 'in_effect' if 'request' was the last one. */
+/* Returns who requested the MTU in effect, or NULL if nobody did, or if others
+ * than Open vSwitch set it, too. */
 const char *
-netdev_mtu_who(const struct netdev_mtu_request *request, int in_effect)
+netdev_mtu_who(const struct netdev_mtu_info *info)
 {
     static const char *const names[] = {
-        [NETDEV_MTU_DEFAULT] = "default",
         [NETDEV_MTU_GUEST] = "guest",
         [NETDEV_MTU_BRIDGE] = "bridge",
         [NETDEV_MTU_INTERFACE] = "interface",
     };
 
-    return (request->mtu == in_effect ? names[request->source]
-            : in_effect == ETH_PAYLOAD_MAX ? names[NETDEV_MTU_DEFAULT]
+    if (info->request.source == NETDEV_MTU_DEFAULT || !info->limits.max
+        || !info->mtu) {
+        return NULL;
+    }
+    return (info->request.mtu == info->mtu ? names[info->request.source]
+            : info->mtu == ETH_PAYLOAD_MAX ? "default"
             : "earlier request");
 }
 
@@ -142,24 +137,21 @@ netdev_mtu_prepared(const struct smap *config, int default_mtu)
     return mtu;
 }
 
-/* Returns NULL if 'request' is in effect on a device whose MTU is 'in_effect',
- * or 0 if it has none.  Otherwise, returns a sentence for the user, without a
- * full stop: what was requested, why it is not in effect, what is in effect,
- * and which MTU the device would have after a restart.  The caller must free
- * it.
- *
- * 'error' is what came of the request at once, 0 or a positive errno value. */
+/* Returns NULL if the request is in effect.  Otherwise, returns a sentence for
+ * the user, without a full stop: what was requested, why it is not in effect,
+ * what is in effect, and which MTU the device would have after a restart.  The
+ * caller must free it. */
 char *
-netdev_mtu_explain(const struct netdev_mtu_request *request, int in_effect,
-                   const struct netdev_mtu_info *info, int error)
+netdev_mtu_explain(const struct netdev_mtu_info *info)
 {
+    const struct netdev_mtu_request *request = &info->request;
     bool is_allowed = netdev_mtu_within(&info->limits, request->mtu);
-    const char *refusal = is_allowed && !error ? info->refusal : NULL;
+    const char *refusal = is_allowed && !info->error ? info->refusal : NULL;
     struct ds s = DS_EMPTY_INITIALIZER;
 
-    if (request->source == NETDEV_MTU_DEFAULT || in_effect == request->mtu
+    if (request->source == NETDEV_MTU_DEFAULT || info->mtu == request->mtu
         || (request->source == NETDEV_MTU_GUEST && !refusal)
-        || (!in_effect && !error && is_allowed)) {
+        || (!info->mtu && !info->error && is_allowed)) {
         /* In the last case, the device doesn't work at all. */
         return NULL;
     }
@@ -168,30 +160,31 @@ netdev_mtu_explain(const struct netdev_mtu_request *request, int in_effect,
                   request->source == NETDEV_MTU_BRIDGE ? " for the bridge"
                   : request->source == NETDEV_MTU_GUEST ? " by the guest"
                   : "");
-    if (error == EOPNOTSUPP) {
+    if (info->error == EOPNOTSUPP) {
         ds_put_cstr(&s, "Open vSwitch does not control the MTU of this type "
                         "of interface");
     } else if (!is_allowed) {
         ds_put_format(&s, "this interface allows %d to %d",
                       info->limits.min, info->limits.max);
-    } else if (error) {
-        ds_put_format(&s, "the device refused it (%s)", ovs_strerror(error));
+    } else if (info->error) {
+        ds_put_format(&s, "the device refused it (%s)",
+                      ovs_strerror(info->error));
     } else {
         ds_put_cstr(&s, refusal ? refusal
                         : "the device uses a different one");
     }
 
-    if (!in_effect) {
+    if (!info->mtu) {
         ds_put_cstr(&s, "; the request has no effect");
-    } else if (info->limits.max && in_effect != ETH_PAYLOAD_MAX
+    } else if (info->limits.max && info->mtu != ETH_PAYLOAD_MAX
                && netdev_mtu_within(&info->limits, ETH_PAYLOAD_MAX)) {
         ds_put_format(&s, "; MTU %d is in effect until ovs-vswitchd restarts",
-                      in_effect);
+                      info->mtu);
         if (!refusal) {
             ds_put_format(&s, ", then %d", ETH_PAYLOAD_MAX);
         }
     } else {
-        ds_put_format(&s, "; MTU %d is in effect", in_effect);
+        ds_put_format(&s, "; MTU %d is in effect", info->mtu);
     }
     return ds_steal_cstr(&s);
 }

@@ -41,17 +41,6 @@ struct netdev_mtu_limits netdev_mtu_eth_limits(uint16_t min_mtu,
 struct netdev_mtu_limits netdev_mtu_buffer_limits(void);
 bool netdev_mtu_within(const struct netdev_mtu_limits *, int64_t mtu);
 
-/* What a provider tells about its device's MTU. */
-struct netdev_mtu_info {
-    struct netdev_mtu_limits limits;
-    char *refusal;              /* Why the device could not be set up with the
-                                 * last MTU that it was requested to have, a
-                                 * part of a sentence for the user, or NULL.
-                                 * The receiver must free it. */
-    int guest_mtu;              /* That its guest was given, or 0 if it has
-                                 * none, or none that the device can have. */
-};
-
 /* Who wants an MTU; from NETDEV_MTU_BRIDGE on, the user. */
 enum netdev_mtu_source {
     NETDEV_MTU_DEFAULT,
@@ -67,12 +56,23 @@ struct netdev_mtu_request {
     bool follow_guest;          /* Guests that connect may change it. */
 };
 
+/* What is known about the MTU of a device. */
+struct netdev_mtu_info {
+    int mtu;                    /* The one in effect, or 0 if it has none. */
+    struct netdev_mtu_request request;
+    int error;                  /* What came of the request at once, 0 or a
+                                 * positive errno value. */
+    struct netdev_mtu_limits limits;
+    char *refusal;              /* Why the device could not be set up with the
+                                 * requested MTU, a part of a sentence for the
+                                 * user, or NULL.  The receiver must free
+                                 * it. */
+};
+
 struct netdev_mtu_request netdev_mtu_choose(int64_t iface, int64_t bridge,
-                                            bool follow_guest, int guest,
-                                            bool is_ours);
-const char *netdev_mtu_who(const struct netdev_mtu_request *, int in_effect);
+                                            bool follow_guest, bool is_ours);
+const char *netdev_mtu_who(const struct netdev_mtu_info *);
+char *netdev_mtu_explain(const struct netdev_mtu_info *);
 int netdev_mtu_prepared(const struct smap *config, int default_mtu);
-char *netdev_mtu_explain(const struct netdev_mtu_request *, int in_effect,
-                         const struct netdev_mtu_info *, int error);
 
 #endif /* netdev-mtu.h */

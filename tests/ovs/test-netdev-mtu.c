@@ -118,13 +118,14 @@ static void
 print_error(enum netdev_mtu_source source, int64_t requested, int in_effect,
             struct netdev_mtu_limits limits, int error, char *refusal)
 {
-    const struct netdev_mtu_request request = {
-        .mtu = requested, .source = source
-    };
     const struct netdev_mtu_info info = {
-        .limits = limits, .refusal = refusal
+        .request = { .mtu = requested, .source = source },
+        .mtu = in_effect,
+        .limits = limits,
+        .error = error,
+        .refusal = refusal,
     };
-    char *message = netdev_mtu_explain(&request, in_effect, &info, error);
+    char *message = netdev_mtu_explain(&info);
 
     puts(message ? message : "(none)");
     free(message);
@@ -174,34 +175,44 @@ test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
     print_error(guest, 9000, 1500, i40e, 0, NULL);
 }
 
-static void
-print_choice(int64_t iface, int64_t bridge, bool follow_guest, int guest,
-             bool is_ours)
+static const char *
+who(struct netdev_mtu_info *info, int in_effect)
 {
-    struct netdev_mtu_request request = netdev_mtu_choose(
-        iface, bridge, follow_guest, guest, is_ours);
+    const char *source;
 
-    printf("%"PRId64" (%s)%s", request.mtu,
-           netdev_mtu_who(&request, request.mtu),
-           request.follow_guest ? ", follows" : "");
-    printf(", else 1500 (%s) or 1600 (%s)\n",
-           netdev_mtu_who(&request, 1500), netdev_mtu_who(&request, 1600));
+    info->mtu = in_effect;
+    source = netdev_mtu_who(info);
+    return source ? source : "none";
 }
 
-/* The interface's own request comes first, then the bridge's, then the guest,
- * then the default. */
+static void
+print_choice(int64_t iface, int64_t bridge, bool follow_guest, bool is_ours)
+{
+    struct netdev_mtu_info info = {
+        .request = netdev_mtu_choose(iface, bridge, follow_guest, is_ours),
+        .limits = netdev_mtu_buffer_limits(),
+    };
+    int64_t mtu = info.request.mtu;
+
+    printf("%"PRId64" (%s)%s", mtu, who(&info, MIN(mtu, INT_MAX)),
+           info.request.follow_guest ? ", follows" : "");
+    printf(", else 1500 (%s) or 1600 (%s)\n", who(&info, 1500),
+           who(&info, 1600));
+}
+
+/* The interface's own request comes first, then the bridge's, then the
+ * default. */
 static void
 test_choose(struct ovs_cmdl_context *ctx OVS_UNUSED)
 {
-    print_choice(2000, 3000, true, 4000, true);
-    print_choice(0, 3000, true, 4000, true);
-    print_choice(0, 0, true, 4000, true);
-    print_choice(0, 0, true, 0, true);
-    print_choice(0, 0, false, 4000, true);
+    print_choice(2000, 3000, true, true);
+    print_choice(0, 3000, true, true);
+    print_choice(0, 0, true, true);
+    print_choice(0, 0, false, true);
 
-    print_choice(2000, 3000, true, 4000, false);
-    print_choice(0, 3000, true, 4000, false);
-    print_choice(INT64_MAX, 3000, false, 0, true);
+    print_choice(2000, 3000, true, false);
+    print_choice(0, 3000, true, false);
+    print_choice(INT64_MAX, 3000, false, true);
 }
 
 static const struct ovs_cmdl_command commands[] = {
