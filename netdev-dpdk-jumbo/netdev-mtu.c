@@ -139,8 +139,8 @@ netdev_mtu_prepared(const struct smap *config, int default_mtu)
 
 /* Returns NULL if the request is in effect.  Otherwise, returns a sentence for
  * the user, without a full stop: what was requested, why it is not in effect,
- * what is in effect, and which MTU the device would have after a restart.  The
- * caller must free it. */
+ * what is in effect, and which MTU the device would have after a restart; or
+ * that the kernel's device has another one.  The caller must free it. */
 char *
 netdev_mtu_explain(const struct netdev_mtu_info *info)
 {
@@ -153,7 +153,11 @@ netdev_mtu_explain(const struct netdev_mtu_info *info)
         || (request->source == NETDEV_MTU_GUEST && !refusal)
         || (!info->mtu && !info->error && is_allowed)) {
         /* In the last case, the device doesn't work at all. */
-        return NULL;
+        return (info->foreign_mtu
+                ? xasprintf("the kernel's device was given MTU %d by somebody "
+                            "else; Open vSwitch goes on with MTU %d",
+                            info->foreign_mtu, info->mtu)
+                : NULL);
     }
 
     ds_put_format(&s, "MTU %"PRId64" was requested%s, but ", request->mtu,

@@ -67,6 +67,8 @@ struct netdev_mtu_info {
                                  * requested MTU, a part of a sentence for the
                                  * user, or NULL.  The receiver must free
                                  * it. */
+    int foreign_mtu;            /* The one that somebody else gave the kernel's
+                                 * device behind it, or 0. */
 };
 
 struct netdev_mtu_request netdev_mtu_choose(int64_t iface, int64_t bridge,

@@ -44,6 +44,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-prepared.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-low.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-restart.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-error.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-kernel.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-bridge.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-paths.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-guest.at

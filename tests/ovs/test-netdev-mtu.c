@@ -114,6 +114,8 @@ test_range(struct ovs_cmdl_context *ctx OVS_UNUSED)
     }
 }
 
+static int foreign_mtu;
+
 static void
 print_error(enum netdev_mtu_source source, int64_t requested, int in_effect,
             struct netdev_mtu_limits limits, int error, char *refusal)
@@ -124,6 +126,7 @@ print_error(enum netdev_mtu_source source, int64_t requested, int in_effect,
         .limits = limits,
         .error = error,
         .refusal = refusal,
+        .foreign_mtu = foreign_mtu,
     };
     char *message = netdev_mtu_explain(&info);
 
@@ -166,6 +169,13 @@ test_error(struct ovs_cmdl_context *ctx OVS_UNUSED)
     puts("not ours to set");
     print_error(iface, 9000, 0, unknown, EOPNOTSUPP, NULL);
     print_error(iface, 9000, 1500, unknown, EOPNOTSUPP, NULL);
+
+    puts("changed by somebody else");
+    foreign_mtu = 1400;
+    print_error(iface, 1500, 1500, i40e, 0, NULL);
+    print_error(none, 1500, 1500, i40e, 0, NULL);
+    print_error(iface, 9000, 1500, i40e, 0, refusal);
+    foreign_mtu = 0;
 
     puts("nothing to tell");
     print_error(none, 0, 1500, unknown, 0, NULL);
