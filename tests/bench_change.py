@@ -123,7 +123,7 @@ KINDS = (Vhost("vhost-user", None, SAME, OTHER),
 class Change(Part):
     """What an MTU change costs the port, and two others."""
 
-    key, case = "change", "change"
+    key = "change"
     title = "An MTU changes under traffic"
 
     @staticmethod

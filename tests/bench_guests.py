@@ -155,7 +155,7 @@ SETUPS = (
 class Guests(Part):
     """iperf3 between guests, and what it costs the switch and the guests."""
 
-    key, case = "guests", "case"
+    key = "guests"
     title = "TCP between two guests, and through one (iperf3)"
 
     @staticmethod

@@ -76,7 +76,7 @@ def interfaces(switch, *columns):
 class OnePort(Part):
     """Memory and time of one port, in most cases of MTU 9000."""
 
-    key, case = "one_port", "mtu"
+    key = "one_port"
     title = "One port"
 
     def plan(self, bench):
@@ -173,7 +173,7 @@ class OnePort(Part):
 class ManyPorts(Part):
     """Ports of many MTUs with little memory."""
 
-    key, case = "many_ports", "requested"
+    key = "many_ports"
     title = (f"{len(MANY_MTUS)} ports of as many MTUs, {MANY_MEMORY_MIB:,} "
              "MiB for DPDK")
 
@@ -249,7 +249,7 @@ def granted(rows):
 class Vhost(Part):
     """Memory of vhost-user ports with guests."""
 
-    key, case = "vhost", "ports"
+    key = "vhost"
     title = ("vhost-user ports of MTU " + ", ".join(map(str, VHOST_MTUS))
              + " in turn")
 
@@ -363,7 +363,7 @@ class Vhost(Part):
 class Cycles(Part):
     """What memory is left in use after many ports have come and gone."""
 
-    key, case = "cycles", "moment"
+    key = "cycles"
     title = "Add a port, change its MTU, delete it, many times"
 
     @staticmethod

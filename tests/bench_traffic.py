@@ -78,7 +78,7 @@ def iperf3_between(lab, client, server, address, seconds):
 class Throughput(Part):
     """iperf3 against the MTU."""
 
-    key, case = "throughput", "mtu"
+    key = "throughput"
     title = "TCP between two hosts (iperf3)"
 
     def _mtus(self, bench):
@@ -157,7 +157,7 @@ class Throughput(Part):
 class Forwarding(Part):
     """Packets of several sizes, one flow, as fast as a PMD thread goes."""
 
-    key, case = "forwarding", "frame"
+    key = "forwarding"
     title = "Forwarding, by the size of frames"
     beside = ""
     hugepages = False
@@ -433,8 +433,7 @@ class Way(collections.namedtuple("Way", "title threads tunnel flows frames")):
 class Flows(Part):
     """Packets of many flows, with a rule for each, and of several sizes."""
 
-    key, case = "flows", "case"
-    labels = ("way", "flows", "frame")
+    key = "flows"
     title = "Forwarding, by the number of flows and rules"
     sink = "a net_null port"
     quick_threads = 1
@@ -683,7 +682,7 @@ def dotted(address):
 class Neighbour(Part):
     """What a guest that sends as fast as it can costs two other ports."""
 
-    key, case = "neighbour", "guest_frame"
+    key = "neighbour"
     title = "A guest's traffic, and that of two other ports"
 
     def plan(self, bench):

@@ -171,9 +171,8 @@ MEASURES = (
 class Workloads(Part):
     """Files over NFS, and small packets beside a stream."""
 
-    key, case = "workloads", "case"
+    key = "workloads"
     title = "Which MTU should I use?"
-    own_picture = True             # what-mtu.rst shows it
 
     @staticmethod
     def _mtus(bench):

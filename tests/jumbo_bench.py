@@ -1,13 +1,12 @@
 """A benchmark of two Open vSwitches, unpatched and patched, side by side.
 
 A Part measures one thing and knows how to show it; a Bench runs parts, with
-one build or both, and writes JSON, from which report() makes everything that
-people read: tables, a page, numbers as CSV, one picture.
+one build or both, and writes JSON, from which report() makes what people
+read: tables, a page, a picture.
 """
 
 import collections
 import contextlib
-import csv
 import json
 import os
 import platform
@@ -162,14 +161,11 @@ class Heartbeat:
 class Part:
     """One thing that is measured, and how it is shown.
 
-    key: its name in the results.  case: the name of what differs between
-    rows of its results, besides run and build.  Results are a dict, for JSON,
-    whose "rows" are dicts of what was measured; None: no result.
+    key: its name in the results, which are a dict, for JSON, whose "rows" are
+    dicts of what was measured; None: no result.
     """
 
-    key = title = case = None
-    labels = ()                    # what else of a row is no result
-    own_picture = False            # its panels are apart, in PATH-KEY.svg
+    key = title = None
 
     def plan(self, bench):
         """Returns (number of lines of progress, seconds that each takes)."""
@@ -188,14 +184,6 @@ class Part:
     def panels(self):
         """Returns [(title, a function like draw)] of its picture."""
         return [(self.title, self.draw)] if self.draw else []
-
-    def numbers(self, results):
-        """Returns [[build, run, case, quantity, value]], for CSV."""
-        return [[row["build"], row.get("run", 1), row.get(self.case, ""),
-                 quantity, one]
-                for row in results["rows"] for quantity, value in row.items()
-                if quantity not in ("run", "build", self.case, *self.labels)
-                for one in (value if isinstance(value, list) else [value])]
 
 
 class Bench:
@@ -449,15 +437,8 @@ def log_ticks(axes, results, x, base):
     axes.minorticks_off()
 
 
-def pictures(path, parts):
-    """Returns [(a picture's path, the parts whose panels it has)]."""
-    return [(path, [part for part in parts if not part.own_picture]),
-            *((f"{path}-{part.key}", [part]) for part in parts
-              if part.own_picture)]
-
-
 def draw(path, parts, results):
-    """Draws the panels of all parts, as PATH.svg and PATH.png.
+    """Draws the panels of all parts, as PATH.svg.
 
     Returns why not, or None.
     """
@@ -478,7 +459,7 @@ def draw(path, parts, results):
                                      figsize=(6.4 * min(len(drawn), 2),
                                               4.2 * lines))
     for (part, title, panel), axes in zip(drawn, panels.flat):
-        panel(axes, results[part.key], about_of(results, part))
+        panel(axes, results[part.key], results["about"])
         axes.set_title(title)
         axes.grid(axis="y", color="#dddddd")
         axes.set_axisbelow(True)
@@ -488,7 +469,6 @@ def draw(path, parts, results):
         axes.set_visible(False)
     figure.tight_layout()
     figure.savefig(f"{path}.svg", metadata={"Date": None})
-    figure.savefig(f"{path}.png", dpi=110)
     return None
 
 
@@ -522,29 +502,20 @@ def wrap(text, width=79):
     return [line.replace("\0", " ").rstrip() for line in lines]
 
 
-def about_of(results, part):
-    """Returns where the results of a part come from."""
-    return next(about for about in results["abouts"]
-                if part.key in about["parts"])
-
-
-def about_lines(abouts):
+def about_lines(about):
     """Returns [(term, text)] that show where the numbers come from."""
-    first = abouts[0]
-    where = first["machine"]
+    where = about["machine"]
     return [
         ("Machine", f"{where['cpu']}, {where['cpus']} CPUs, "
          f"{where['memory_mib']:,} MiB"),
         ("System", f"{where['system']}, kernel {where['kernel']}"),
         *((build.capitalize(), "OVS {ovs} with DPDK {dpdk}".format(
-            **first["versions"][build])) for build in first["builds"]),
-        *(line for about in abouts for line in (
-            ("Command", about["command"]),
-            ("Date", f"{about['date']}, {about['seconds']:.0f} s, load "
-             f"average {about['load'][0]:.1f} before, "
-             f"{about['load'][1]:.1f} after"
-             + (", with --quick: one short run, only to try it out"
-                if about["quick"] else ""))))]
+            **about["versions"][build])) for build in about["builds"]),
+        ("Command", about["command"]),
+        ("Date", f"{about['date']}, {about['seconds']:.0f} s, load average "
+         f"{about['load'][0]:.1f} before, {about['load'][1]:.1f} after"
+         + (", with --quick: one short run, only to try it out"
+            if about["quick"] else ""))]
 
 
 def limits(about):
@@ -569,20 +540,20 @@ def limits(about):
 
 
 def write_rst(path, title, parts, results, drawn):
-    """Writes the page; drawn: the paths of its pictures."""
-    abouts = results["abouts"]
+    """Writes the page; drawn: whether it has a picture."""
+    about = results["about"]
     lines = [".. Made by tests/bench from its JSON: do not edit.",
              "", "=" * len(title), title, "=" * len(title), "",
              *(f":{term}: ``{text}``" if term == "Command" else
-               f":{term}: {text}" for term, text in about_lines(abouts)), ""]
-    for sentence in limits(abouts[0]):
+               f":{term}: {text}" for term, text in about_lines(about)), ""]
+    for sentence in limits(about):
         lines += wrap(sentence) + [""]
     for word in ("skipped", "failed"):
         for key, why in results[word].items():
             lines += wrap(f"The part ``{key}`` was {word}: {why}"
                           + ("" if why.endswith(".") else ".")) + [""]
-    for picture in drawn:
-        lines += [f".. image:: {os.path.basename(picture)}.svg",
+    if drawn:
+        lines += [f".. image:: {os.path.basename(path)[:-4]}.svg",
                   "   :alt: What follows, drawn", ""]
     for table in tables(parts, results):
         lines += [rst_table(table), ""]
@@ -592,52 +563,31 @@ def write_rst(path, title, parts, results, drawn):
 
 def tables(parts, results):
     return [table for part in parts if part.key in results
-            for table in part.tables(results[part.key],
-                                     about_of(results, part))]
-
-
-def write_csv(path, parts, results):
-    """Writes one line for each number that was measured."""
-    with open(path, "w", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow(["part", "build", "run", "case", "quantity", "value"])
-        for part in parts:
-            if part.key in results:
-                out.writerows([part.key, *row] for row in
-                              part.numbers(results[part.key]))
+            for table in part.tables(results[part.key], results["about"])]
 
 
 def report(path, parts):
-    """Makes all other files from PATH.json, and shows the summary.
-
-    The files are PATH.csv, PATH.rst, and the pictures, as .svg and .png.
-    """
+    """Makes PATH.rst and PATH.svg from PATH.json, and shows the summary."""
     with open(f"{path}.json") as file:
         results = json.load(file)
-    drawn = []
-    for picture, shown in pictures(path, parts):
-        for end in ("svg", "png"):     # those of another run
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(f"{picture}.{end}")
-        why_not = draw(picture, shown, results)
-        if not why_not:
-            drawn.append(picture)
-    write_csv(f"{path}.csv", parts, results)
+    about = results["about"]
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(f"{path}.svg")       # that of another run
+    why_not = draw(path, parts, results)
     title = "What was measured with OVS " + next(
-        reversed(results["abouts"][0]["versions"].values()))["ovs"]
-    write_rst(f"{path}.rst", title, parts, results, drawn)
+        reversed(about["versions"].values()))["ovs"]
+    write_rst(f"{path}.rst", title, parts, results, not why_not)
     say()
-    for term, text in about_lines(results["abouts"]):
+    for term, text in about_lines(about):
         say(f"{term + ':':<14}{text}")
     for table in tables(parts, results):
         say("\n" + show_table(table))
     say()
-    if not drawn:
+    if why_not:
         say(f"Not drawn: {why_not}.")
     say("Results: " + ", ".join(
-        [f"{path}.{end}" for end in ("json", "csv", "rst")]
-        + [f"{picture}.{end}" for picture in drawn
-           for end in ("svg", "png")]))
+        f"{path}.{end}" for end in ("json", "rst", *([] if why_not
+                                                     else ["svg"]))))
     for word in ("skipped", "failed"):
         for key, why in results[word].items():
             say(f"{word.upper()}: {key}: {why}")
