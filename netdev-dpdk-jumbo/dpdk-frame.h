@@ -72,9 +72,22 @@ static const int dpdk_buffer_sizes[] = {
     2048, 4096, 9216, 10240, 16384, 32768, DPDK_MAX_BUFFER
 };
 
-/* Length, without CRC, of the longest packet that a port of MTU 'mtu' passes:
- * one with all tags.  OVS doesn't count the CRC. */
-#define MTU_TO_MAX_PACKET_LEN(mtu) ((mtu) + DPDK_MAX_L2_LEN - DPDK_CRC_LEN)
+/* Length, without CRC, of the longest packet without tags that a port of MTU
+ * 'mtu' passes.  OVS doesn't count the CRC. */
+#define MTU_TO_MAX_PACKET_LEN(mtu) ((mtu) + ETH_HEADER_LEN)
+
+/* Returns the length of the VLAN tags that the Ethernet frame 'frame' starts
+ * with, and that a port passes beyond its MTU: of up to two. */
+static inline uint32_t
+dpdk_tags_len(const void *frame)
+{
+    const ovs_be16 *type = frame;
+
+    type += 2 * ETH_ADDR_LEN / sizeof *type;
+    return (!eth_type_vlan(type[0]) ? 0
+            : !eth_type_vlan(type[2]) ? VLAN_HEADER_LEN
+            : 2 * VLAN_HEADER_LEN);
+}
 
 /* Returns the largest MTU whose frames fit in a buffer of 'size'. */
 static inline int

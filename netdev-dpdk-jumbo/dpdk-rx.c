@@ -24,6 +24,7 @@
 #include <rte_mbuf.h>
 #include <rte_vhost.h>
 
+#include "dpdk-frame.h"
 #include "netdev-dpdk-compat.h"
 #include "openvswitch/vlog.h"
 
@@ -36,9 +37,9 @@ static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
 #define PACKED_INTERVAL 256
 
 /* Deletes the packets of 'batch', received by the port 'name', that are longer
- * than 'max_len' or don't fit in one buffer, and returns their number.  If
- * 'max_len' is UINT32_MAX, any length will do.  Packets that are to be
- * segmented may have any length.
+ * than 'max_len', not counting their VLAN tags (see dpdk_tags_len()), or don't
+ * fit in one buffer, and returns their number.  If 'max_len' is UINT32_MAX,
+ * any length will do.  Packets that are to be segmented may have any length.
  *
  * A driver may use only part of a buffer, and the next one for the rest of the
  * packet: net_e1000_em fills 8192 bytes of 9216 (em_rctl_bsize()).  The rest
@@ -54,11 +55,11 @@ dpdk_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n_rx, packet, batch) {
         struct rte_mbuf *mbuf = &packet->mbuf;
 
-        if (mbuf->nb_segs > 1 && mbuf->pkt_len <= max_len) {
-            rte_pktmbuf_linearize(mbuf);
-        }
+        rte_pktmbuf_linearize(mbuf);
         if (mbuf->nb_segs > 1
-            || (mbuf->pkt_len > max_len && !dp_packet_get_tso_segsz(packet))) {
+            || (mbuf->pkt_len > max_len && !dp_packet_get_tso_segsz(packet)
+                && (mbuf->pkt_len - dpdk_tags_len(dp_packet_data(packet))
+                    > max_len))) {
             VLOG_WARN_RL(&rl, "%s: dropped a packet of %"PRIu32" bytes in "
                          "%"PRIu16" mbufs: it exceeds the MTU or the size of "
                          "a buffer", name, mbuf->pkt_len, mbuf->nb_segs);

@@ -28,11 +28,11 @@
 #include "dp-packet.h"
 #include "packets.h"
 
-/* Returns the length of the longest packet that a port may receive whose MTU
- * is 'mtu': that is 'max_len' if the user 'requested' an MTU, and it was
- * 'granted' or the port still has an earlier one, or if the port is 'prepared'
- * for another one.  Otherwise 'mtu' is the default, and any length will do:
- * UINT32_MAX. */
+/* Returns the length of the longest packet without VLAN tags that a port may
+ * receive whose MTU is 'mtu': that is 'max_len' if the user 'requested' an
+ * MTU, and it was 'granted' or the port still has an earlier one, or if the
+ * port is 'prepared' for another one.  Otherwise 'mtu' is the default, and any
+ * length will do: UINT32_MAX. */
 static inline uint32_t
 dpdk_rx_max_len(bool requested, bool granted, bool prepared, int mtu,
                 uint32_t max_len)

@@ -25,6 +25,7 @@ TESTSUITE_AT += tests/bfd-mtu.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-check-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-segments.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-burst.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-vlan.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-away.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-fallback.at

@@ -75,9 +75,9 @@ test_segments(struct ovs_cmdl_context *ctx OVS_UNUSED)
                                           RTE_MBUF_PRIV_ALIGN),
                                  9216 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
     ovs_assert(mp);
-    ovs_assert(receive_segments(mp, 9022, 8192, 9014));
-    ovs_assert(receive_segments(mp, 9022, 1, 9022));
-    ovs_assert(!receive_segments(mp, 9022, 8192, 9023));
+    ovs_assert(receive_segments(mp, 9014, 8192, 9014));
+    ovs_assert(receive_segments(mp, 9014, 1, 9014));
+    ovs_assert(!receive_segments(mp, 9014, 8192, 9015));
 
     /* Without a request for the MTU, what fits in a buffer is received. */
     ovs_assert(receive_segments(mp, UINT32_MAX, 8192, 9216));
