@@ -18,6 +18,7 @@
 
 #include "dpdk-driver.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "dpdk-mempool-demand.h"
@@ -50,6 +51,11 @@
  * device themselves (vmxnet3_ethdev.c, vmxnet3_dev_mtu_set()), or have set up
  * their queues for the previous MTU (mlx5_rxq.c, mlx5_mprq_prepare()).
  *
+ * The MTU: net_pcap receives frames from a memory-mapped ring of libpcap's,
+ * which cuts them at 16,128 bytes (measured with libpcap 1.10.3).  They can't
+ * be told from whole ones of that length, which are too long for this MTU,
+ * with two VLAN tags, too.
+ *
  * A mempool's memory: net_af_xdp, for example, registers it when a port starts
  * (rte_eth_af_xdp.c, xdp_umem_configure()), and so does mlx5 (mlx5_rxq.c,
  * mlx5_mr_mempool_register()). */
@@ -60,7 +66,7 @@ static const struct dpdk_driver drivers[] = {
     { .name = "net_memif", .per_burst = true },
     { .name = "net_null", .per_burst = true,
       .changes_mtu = true },
-    { .name = "net_pcap", .per_burst = true },
+    { .name = "net_pcap", .per_burst = true, .max_mtu = 16105 },
     { .name = "net_ring", .per_burst = true },
     { .name = "net_tap", .most_filled = 1023,
       .changes_mtu = true },
@@ -220,6 +226,16 @@ dpdk_driver_changes_mtu(const char *name)
     const struct dpdk_driver *driver = find_driver(name);
 
     return driver && driver->changes_mtu;
+}
+
+/* Returns the largest MTU for which devices of the driver 'name' receive whole
+ * frames, whatever they report, or INT_MAX if that isn't known. */
+int
+dpdk_driver_max_mtu(const char *name)
+{
+    const struct dpdk_driver *driver = find_driver(name);
+
+    return driver && driver->max_mtu ? driver->max_mtu : INT_MAX;
 }
 
 bool

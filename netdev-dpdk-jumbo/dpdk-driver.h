@@ -42,6 +42,8 @@ struct dpdk_driver {
                                  * packets. */
     bool changes_mtu;           /* A running device takes another MTU, as long
                                  * as a frame fits into its buffers. */
+    uint16_t max_mtu;           /* That it receives whole, if it reports more;
+                                 * otherwise 0. */
     uint16_t most_filled;       /* Descriptors of a queue that it fills, or 0
                                  * for all of them. */
     uint8_t n_rings;            /* Receive rings that it fills for a queue if
@@ -58,6 +60,7 @@ struct dpdk_driver {
 void dpdk_driver_apply(const char *name, const char *devargs,
                        struct mempool_needs *);
 bool dpdk_driver_changes_mtu(const char *name);
+int dpdk_driver_max_mtu(const char *name);
 bool dpdk_driver_is_known(const char *name);
 
 #endif /* dpdk-driver.h */
