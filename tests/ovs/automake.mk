@@ -10,6 +10,7 @@
 TESTSUITE_AT += tests/jumbo-macros.at
 TESTSUITE_AT += tests/jumbo-check-macros.at
 TESTSUITE_AT += tests/bond-members.at
+TESTSUITE_AT += tests/ofproto-mtu.at
 TESTSUITE_AT += tests/netdev-mtu.at
 TESTSUITE_AT += tests/dpdk-mempool-demand.at
 TESTSUITE_AT += tests/dpdk-mempool.at
@@ -24,6 +25,7 @@ TESTSUITE_AT += tests/bfd-mtu.at
 
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-check-macros.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-internal.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-segments.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-burst.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-vlan.at
