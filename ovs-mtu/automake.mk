@@ -11,5 +11,6 @@ MAN_ROOTS += utilities/ovs-mtu.8
 man_MANS += utilities/ovs-mtu.8
 EXTRA_DIST += utilities/ovs-mtu.in
 EXTRA_DIST += utilities/ovs-mtu-bashcomp.bash
+EXTRA_DIST += python/ovs/tests/mtu_ovn.json
 CLEANFILES += utilities/ovs-mtu
 FLAKE8_PYFILES += utilities/ovs-mtu.in

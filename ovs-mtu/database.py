@@ -1,0 +1,229 @@
+# Copyright (c) 2026 netdev-dpdk-jumbo developers.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at:
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Reads databases of Open vSwitch: what they say, as they say it."""
+
+import errno
+import json
+import os
+import time
+
+from ovs import jsonrpc
+from ovs.poller import Poller
+from ovs.stream import Stream
+
+# What is asked for; a column that a database doesn't have is left out.
+COLUMNS = {
+    "Open_vSwitch": ["bridges", "cur_cfg", "next_cfg", "external_ids"],
+    "Bridge": ["_uuid", "name", "ports", "datapath_type", "fail_mode",
+               "controller", "mirrors", "mtu_request", "external_ids"],
+    "Port": ["_uuid", "name", "interfaces", "tag", "trunks", "vlan_mode",
+             "external_ids", "other_config"],
+    "Mirror": ["_uuid", "output_port"],
+    "Interface": ["_uuid", "name", "type", "options", "mtu", "mtu_request",
+                  "mtu_error", "error", "admin_state", "status", "statistics",
+                  "bfd_status", "external_ids"],
+}
+
+
+class ReadError(Exception):
+    """Why a database can't be read: a text, or the number of an error."""
+
+    def __str__(self):
+        why = self.args[0]
+        return why if isinstance(why, str) else ERRORS.get(
+            why, os.strerror(abs(why)))
+
+
+def decode(value):
+    """Returns a column's value (RFC 7047, section 5.1) as a list, dict, or
+    atom.  A set of one element is that atom, as the server sends it."""
+    if isinstance(value, list):
+        kind, content = value
+        if kind == "map":
+            return dict(content)
+        return [decode(v) for v in content] if kind == "set" else content
+    return value
+
+
+# What errors mean here.
+ERRORS = {
+    errno.EAFNOSUPPORT:
+        "not a database: unix:FILE, tcp:HOST:PORT or ssl:HOST:PORT",
+    errno.EPROTO: "not an OVSDB server",
+    errno.EMSGSIZE: "its answer is too long",
+    jsonrpc.EOF: "the connection was closed",
+    errno.ECONNRESET: "the connection was closed",
+    errno.EPIPE: "the connection was closed",
+}
+
+
+class Connection(jsonrpc.Connection):
+    """With Python's own parser: that of ovs.json, where it is not the one in
+    C, takes seconds for a large database."""
+
+    MAX_INPUT = 1 << 28
+
+    def __init__(self, stream):
+        super().__init__(stream)
+        self._input = bytearray()
+
+    def recv(self):
+        while not self.status:
+            message = self._parse()
+            if message:
+                return 0, message
+            if self.status:
+                break
+            error, data = self.stream.recv(1 << 16)
+            if error == errno.EAGAIN:
+                return error, None
+            if error or not data:
+                self.error(error or jsonrpc.EOF)
+                break
+            self._input += data
+            if len(self._input) > self.MAX_INPUT:
+                self.error(errno.EMSGSIZE)
+        return self.status, None
+
+    def _parse(self):
+        """Returns the first message, if it is complete."""
+        if self._input[:1].strip() not in (b"", b"{"):
+            self.error(errno.EPROTO)
+        if self.status or not self._input[-9:].rstrip().endswith(b"}"):
+            return None
+        try:
+            text = self._input.decode().lstrip()
+            content, end = json.JSONDecoder().raw_decode(text)
+        except ValueError:
+            return None                 # More is to come.
+        self._input[:] = text[end:].encode()
+        message = jsonrpc.Message.from_json(content)
+        if isinstance(message, jsonrpc.Message):
+            return message
+        self.error(errno.EPROTO)
+        return None
+
+
+class Database:
+    """What a database says.
+
+    error: why it can't be read.  tables: {table: [row, ...]}.
+    columns: {table: [name, ...]}, those that its schema has."""
+
+    def __init__(self, remote):
+        self.remote = remote
+        self.error = self.tables = self.columns = None
+
+    def read(self, with_statistics):
+        """Reads it, without blocking: a generator of functions that make a
+        poller wait for what it needs to go on."""
+        stream = None
+        try:
+            try:
+                error, stream = Stream.open(self.remote)
+            except (OSError, ValueError, TypeError) as e:
+                error = getattr(e, "errno", None) or errno.EINVAL
+            if error:
+                raise ReadError(error)
+            connection = yield from connect(stream)
+            yield from self._read(connection, with_statistics)
+        except ReadError as e:
+            self.error = str(e)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
+            self.error = f"not an OVSDB server, or its reply is invalid ({e})"
+        finally:
+            if stream:
+                stream.close()
+
+    def _read(self, connection, with_statistics):
+        reply = yield from ask(connection, "get_schema", ["Open_vSwitch"])
+        if reply.error:
+            raise ReadError("it has no database Open_vSwitch")
+        tables = reply.result["tables"]
+        self.columns = {t: ["_uuid"] + list(tables[t]["columns"])
+                        for t in COLUMNS if t in tables}
+        # A single transaction: what it sees is consistent.
+        reply = yield from ask(connection, "transact", ["Open_vSwitch"] + [
+            {"op": "select", "table": t, "where": [],
+             "columns": [c for c in COLUMNS[t] if c in has
+                         and (with_statistics or c != "statistics")]}
+            for t, has in self.columns.items()])
+        results = reply.result or [reply.error]
+        wrong = [r for r in results if not r or "rows" not in r]
+        if wrong:                       # Its schema has just changed, perhaps.
+            raise ReadError(f"it cannot be read: {wrong[0]}")
+        self.tables = {
+            t: [{c: decode(v) for c, v in row.items()}
+                for row in result["rows"]]
+            for t, result in zip(self.columns, results)}
+
+
+def connect(stream):
+    """Waits, like Database.read(), and returns a Connection."""
+    while True:
+        stream.run()
+        error = stream.connect()
+        if error != errno.EAGAIN:
+            break
+        yield lambda poller: (stream.run_wait(poller),
+                              stream.connect_wait(poller))
+    if error:
+        raise ReadError(error)
+    return Connection(stream)
+
+
+def ask(connection, method, params):
+    """Waits, like Database.read(), and returns the reply."""
+    request = jsonrpc.Message.create_request(method, params)
+    request.id = method
+    connection.send(request)
+    while True:
+        connection.run()
+        error, message = connection.recv()
+        if error == errno.EAGAIN:
+            yield lambda poller: (connection.wait(poller),
+                                  connection.recv_wait(poller))
+        elif error:
+            raise ReadError(error)
+        elif message.method == "echo":
+            connection.send(jsonrpc.Message.create_reply(message.params,
+                                                         message.id))
+        elif message.id == method:
+            return message
+
+
+def read(remotes, seconds, with_statistics):
+    """Reads all databases at once, none for longer than 'seconds', and returns
+    them.  Statistics are most of a database."""
+    databases = [Database(remote) for remote in remotes]
+    reading = {each: each.read(with_statistics) for each in databases}
+    deadline = time.monotonic() + seconds
+    while True:
+        poller = Poller()
+        for database, steps in list(reading.items()):
+            wait = next(steps, None)
+            if wait:
+                wait(poller)
+            else:
+                del reading[database]
+        left = deadline - time.monotonic()
+        if not reading or left <= 0:
+            break
+        poller.timer_wait(int(left * 1000) + 1)
+        poller.block()
+    for database, steps in reading.items():
+        steps.close()
+        database.error = f"no answer within {seconds:g} seconds"
+    return databases
