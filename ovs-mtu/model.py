@@ -106,7 +106,8 @@ class Host:
 class Bridge:
     """ports: not those that only get copies, nor those in Neutron's VLAN for
     ports without network.
-    by_flows: a controller decides which ports talk to each other."""
+    by_flows: a controller decides which ports talk to each other.
+    says_installed: ovn-controller marks the ports of guests."""
 
     def __init__(self, host, row, by_uuid):
         self.host = host
@@ -122,6 +123,9 @@ class Bridge:
                     for uuid in as_list(by_uuid[mirror]["output_port"])}
         self.ports = [port for port in self.all_ports
                       if port.access != 4095 and port.uuid not in mirrored]
+        self.says_installed = any("ovn-installed" in i.external_ids
+                                  for port in self.ports
+                                  for i in port.interfaces)
         # Without flows, tunnels of the last kind would lead nowhere.
         self.by_flows = (
             row["fail_mode"] == "secure" or bool(as_list(row["controller"]))
@@ -255,8 +259,10 @@ class Interface:
         """True if a virtual machine, a container or the host itself is known
         to be behind it, so that its MTU is that of a network."""
         ids = self.external_ids
-        if ids.get("iface-id", "").startswith("ovnmeta-"):
-            return False                # Never leaves the host.
+        if "iface-id" in ids and (
+                ids["iface-id"].startswith("ovnmeta-")
+                or self.bridge.says_installed and "ovn-installed" not in ids):
+            return False                # Of Neutron: never leaves the host.
         if {"iface-id", "attached-mac", "vm-id", "vm-uuid",
                 "container_id"} & set(ids):
             return True

@@ -47,7 +47,8 @@ def find(databases):
 
 
 def test_ovn_is_fine():
-    # Guests of 1442 on two chassis, Geneve over 1500.
+    # Guests of 1442 on two chassis, Geneve over 1500, and a port of Neutron's
+    # metadata agent, with MTU 1500.
     assert find(captured()) == []
 
 
