@@ -39,18 +39,23 @@ fuzz_length(const uint8_t *data, size_t size)
         uint16_t mtu;
         uint32_t len;
     } packet;
+    uint8_t frame[2 * ETH_ADDR_LEN + 3 * VLAN_HEADER_LEN] = { 0 };
+    uint32_t tags_len;
 
     if (size < sizeof packet) {
         return;
     }
     memcpy(&packet, data, sizeof packet);
+    memcpy(frame, data + sizeof packet, MIN(size - sizeof packet,
+                                            sizeof frame));
+    tags_len = dpdk_tags_len(frame);
     packet.mtu = MAX(DPDK_MIN_MTU, packet.mtu % (DPDK_MAX_MTU + 1));
 
-    if (packet.len <= MTU_TO_MAX_PACKET_LEN(packet.mtu)) {
+    if (packet.len <= MTU_TO_MAX_PACKET_LEN(packet.mtu) + tags_len) {
         ovs_assert(packet.len + 4 <= dpdk_buffer_size(packet.mtu));
         ovs_assert(packet.len <= 14 + 4 + 4 + packet.mtu);
     } else {
-        ovs_assert(packet.len > 14 + 4 + 4 + packet.mtu);
+        ovs_assert(packet.len > 14u + packet.mtu);
     }
 }
 
