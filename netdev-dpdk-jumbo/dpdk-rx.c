@@ -54,12 +54,15 @@ dpdk_rx_drop_oversized(struct dp_packet_batch *batch, uint32_t max_len,
 
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n_rx, packet, batch) {
         struct rte_mbuf *mbuf = &packet->mbuf;
+        bool too_long = mbuf->pkt_len > max_len
+                        && !dp_packet_get_tso_segsz(packet)
+                        && (mbuf->pkt_len
+                            - dpdk_tags_len(dp_packet_data(packet)) > max_len);
 
-        rte_pktmbuf_linearize(mbuf);
-        if (mbuf->nb_segs > 1
-            || (mbuf->pkt_len > max_len && !dp_packet_get_tso_segsz(packet)
-                && (mbuf->pkt_len - dpdk_tags_len(dp_packet_data(packet))
-                    > max_len))) {
+        if (!too_long) {
+            rte_pktmbuf_linearize(mbuf);
+        }
+        if (too_long || mbuf->nb_segs > 1) {
             VLOG_WARN_RL(&rl, "%s: dropped a packet of %"PRIu32" bytes in "
                          "%"PRIu16" mbufs: it exceeds the MTU or the size of "
                          "a buffer", name, mbuf->pkt_len, mbuf->nb_segs);
