@@ -27,6 +27,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-check-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-internal.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-segments.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-push.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-burst.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-vlan.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-away.at

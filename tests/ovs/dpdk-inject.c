@@ -33,7 +33,8 @@
  *     the first number of calls, the second number of calls fails.  Functions:
  *     rte_eth_dev_info_get, rte_eth_dev_configure, rte_eth_dev_set_mtu,
  *     rte_eth_rx_queue_setup, rte_eth_tx_queue_setup, rte_eth_dev_start and,
- *     for what Open vSwitch itself allocates, rte_zmalloc.
+ *     for what Open vSwitch itself allocates, rte_zmalloc and, for packets,
+ *     rte_malloc.
  *
  *   - With $JUMBO_REPRESENTOR, every device reports that it is a representor,
  *     so that its MAC address can be configured.
@@ -141,6 +142,14 @@ rte_zmalloc(const char *type, size_t size, unsigned int align)
 
     return type && !strcmp(type, "ovs_dpdk") && must_fail("rte_zmalloc")
            ? NULL : f(type, size, align);
+}
+
+void *
+rte_malloc(const char *type, size_t size, unsigned int align)
+{
+    void *(*f)(const char *, size_t, unsigned int) = real("rte_malloc");
+
+    return !type && must_fail("rte_malloc") ? NULL : f(type, size, align);
 }
 
 int
