@@ -30,7 +30,7 @@ class Finding:
     numbers: by name.  commands: those that fix it, or none."""
 
     KINDS = ("network", "uplink", "tunnel", "bond", "guest", "request",
-             "drops", "bfd")
+             "drops", "bfd", "internal")
 
     def __init__(self, kind, where, text, numbers, commands=()):
         assert kind in self.KINDS
@@ -61,7 +61,8 @@ def check(topology, before=None):
             rules += [check_request(interface),
                       check_guest(topology, interface),
                       check_drops(interface, before or {}),
-                      check_bfd(interface)]
+                      check_bfd(interface),
+                      check_internal(topology, interface)]
     findings, largest = [], {}
     for finding in itertools.chain(*rules):
         if finding.bridge.accept == "any":
@@ -354,3 +355,27 @@ def check_bfd(interface):
             "bfd", interface, f"{interface.name}: BFD with control packets of "
             f"{size} bytes is {state} ({diagnostic}){lost}",
             {"padded_pdu_size": int(size)})
+
+
+def check_internal(topology, interface):
+    """Reports a port of the host itself whose MTU, set by "ip link", is larger
+    than all by which packets of its network can go on."""
+    network = topology.by_vlan.get((interface.bridge, interface.port.native))
+    if (interface.type != "internal" or interface.is_guest
+            or interface.admin_state != "up" or not interface.mtu
+            or not network or network.doors):
+        return
+    ways = [(port.smallest.mtu, port.name) for port in network.transit
+            if port.smallest]
+    ways += [(i.network_mtu, i.name) for i in network.guests]
+    ways += [(topology.underlay(i, tagged).limit, i.name)
+             for i, tagged in network.tunnels.items()]
+    if not ways or any(mtu is None for mtu, _ in ways):
+        return
+    largest, name = max(ways)
+    if interface.mtu > largest:
+        yield Finding(
+            "internal", interface, f"{interface.name}: MTU {interface.mtu} "
+            "was not requested, and is larger than all that its packets can "
+            f"pass: {name} has the largest MTU, {largest}",
+            {"mtu": interface.mtu, "largest": largest})

@@ -17,6 +17,7 @@
 import errno
 import json
 import os
+import re
 import time
 
 from ovs import jsonrpc
@@ -119,11 +120,13 @@ class Connection(jsonrpc.Connection):
 class Database:
     """What a database says.
 
+    remote: where it is.  is_member: it is one of a cluster's servers.
     error: why it can't be read.  tables: {table: [row, ...]}.
     columns: {table: [name, ...]}, those that its schema has."""
 
-    def __init__(self, remote):
+    def __init__(self, remote, is_member=False):
         self.remote = remote
+        self.is_member = is_member
         self.error = self.tables = self.columns = None
 
     def read(self, with_statistics):
@@ -131,13 +134,10 @@ class Database:
         poller wait for what it needs to go on."""
         stream = None
         try:
-            try:
-                error, stream = Stream.open(self.remote)
-            except (OSError, ValueError, TypeError) as e:
-                error = getattr(e, "errno", None) or errno.EINVAL
-            if error:
-                raise ReadError(error)
+            stream = self._open()
             connection = yield from connect(stream)
+            if self.is_member:
+                yield from check_member(connection)
             yield from self._read(connection, with_statistics)
         except ReadError as e:
             self.error = str(e)
@@ -146,6 +146,19 @@ class Database:
         finally:
             if stream:
                 stream.close()
+
+    def _open(self):
+        """Returns its Stream."""
+        try:
+            error, stream = Stream.open(self.remote)
+        except (OSError, ValueError, TypeError) as e:
+            if self.remote.startswith("ssl:"):
+                raise ReadError("ssl: needs the files of --private-key, "
+                                f"--certificate and --ca-cert ({e})")
+            error = getattr(e, "errno", None) or errno.EINVAL
+        if error:
+            raise ReadError(error)
+        return stream
 
     def _read(self, connection, with_statistics):
         reply = yield from ask(connection, "get_schema", ["Open_vSwitch"])
@@ -179,9 +192,23 @@ def connect(stream):
             break
         yield lambda poller: (stream.run_wait(poller),
                               stream.connect_wait(poller))
+    if error == errno.EPERM and stream.name.startswith("ssl:"):
+        raise ReadError("it isn't an SSL server whose certificate --ca-cert "
+                        "has signed")
     if error:
         raise ReadError(error)
     return Connection(stream)
+
+
+def check_member(connection):
+    """Waits, like Database.read(), for what a cluster's server says of
+    itself: while it has lost the others, its content may be old."""
+    reply = yield from ask(connection, "transact", ["_Server", {
+        "op": "select", "table": "Database",
+        "where": [["name", "==", "Open_vSwitch"]], "columns": ["connected"]}])
+    rows = reply.result[0].get("rows") if reply.result else None
+    if rows and not rows[0]["connected"]:
+        raise ReadError("it has lost the other servers of its cluster")
 
 
 def ask(connection, method, params):
@@ -195,6 +222,8 @@ def ask(connection, method, params):
         if error == errno.EAGAIN:
             yield lambda poller: (connection.wait(poller),
                                   connection.recv_wait(poller))
+        elif error == errno.EPERM and connection.name.startswith("ssl:"):
+            raise ReadError("it refuses the certificate of --certificate")
         elif error:
             raise ReadError(error)
         elif message.method == "echo":
@@ -204,11 +233,22 @@ def ask(connection, method, params):
             return message
 
 
+def servers(remote):
+    """Returns the servers of a remote "A,B,C", as ovs-vsctl splits it: what
+    has no colon is a part of a file's name."""
+    return re.split(r",(?=[^,]*:)", remote)
+
+
 def read(remotes, seconds, with_statistics):
     """Reads all databases at once, none for longer than 'seconds', and returns
-    them.  Statistics are most of a database."""
-    databases = [Database(remote) for remote in remotes]
-    reading = {each: each.read(with_statistics) for each in databases}
+    them.  Of a cluster, the server that answers first is enough.  Statistics
+    are most of a database."""
+    clusters = []
+    for remote in remotes:
+        names = servers(remote)
+        clusters.append([Database(name, len(names) > 1) for name in names])
+    reading = {each: each.read(with_statistics)
+               for cluster in clusters for each in cluster}
     deadline = time.monotonic() + seconds
     while True:
         poller = Poller()
@@ -219,11 +259,24 @@ def read(remotes, seconds, with_statistics):
             else:
                 del reading[database]
         left = deadline - time.monotonic()
-        if not reading or left <= 0:
+        if left <= 0 or not any(
+                reading.keys() & cluster and not any(e.tables for e in cluster)
+                for cluster in clusters):
             break
         poller.timer_wait(int(left * 1000) + 1)
         poller.block()
     for database, steps in reading.items():
         steps.close()
         database.error = f"no answer within {seconds:g} seconds"
-    return databases
+    return [choose(*each) for each in zip(remotes, clusters)]
+
+
+def choose(remote, cluster):
+    """Returns the server of a cluster that could be read, with the name of the
+    cluster, or else one that says why none could."""
+    answer = next((each for each in cluster if each.tables), cluster[0])
+    if not answer.tables and len(cluster) > 1:
+        answer.error = "; ".join(f"{each.remote}: {each.error}"
+                                 for each in cluster)
+    answer.remote = remote
+    return answer

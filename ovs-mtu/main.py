@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from ovs.mtu import check, database, probe, report
+from ovs.mtu import check, database, page, probe, report
 from ovs.mtu.model import Host
 from ovs.mtu.networks import Topology
 from ovs.stream import Stream
@@ -96,7 +96,8 @@ def read_before(path):
         fail(f"{path}: not the output of \"ovs-mtu --format=json show\" ({e})")
 
 
-def run_check(args):
+def read_and_check(args, with_statistics=False):
+    """Returns the Hosts, their Topology, and what is wrong there."""
     before = None
     if args.since:
         before = read_before(args.since)
@@ -106,10 +107,15 @@ def run_check(args):
                   for host in read_hosts(args, True)
                   for i in host.interfaces.values()}
         time.sleep(args.watch)
-    hosts = read_hosts(args, before is not None)
-    is_wanted = wanted_bridges(hosts, args.bridges)
+    hosts = read_hosts(args, with_statistics or before is not None)
     topology = Topology(hosts)
-    findings = [f for f in check.check(topology, before) if is_wanted(f)]
+    return hosts, topology, check.check(topology, before)
+
+
+def run_check(args):
+    hosts, topology, found = read_and_check(args)
+    is_wanted = wanted_bridges(hosts, args.bridges)
+    findings = [f for f in found if is_wanted(f)]
     checked = len([i for i in topology.interfaces if is_wanted(i)])
     status = FOUND if findings else status_of(hosts)
     if args.format == "json":
@@ -126,6 +132,23 @@ def run_check(args):
                 count(len(findings), "problem") if findings
                 else "no problems"))
     return status
+
+
+def run_report(args):
+    hosts, topology, findings = read_and_check(args, True)
+    text = page.Page(hosts, topology, findings).render(
+        time.strftime("%Y-%m-%d %H:%M:%S %z"))
+    try:
+        if args.output:
+            with open(args.output, "w", encoding="utf-8") as file:
+                file.write(text)
+        else:
+            sys.stdout.write(text)
+    except OSError as e:
+        if not args.output:
+            raise
+        fail(f"{args.output}: {e.strerror}")
+    return FOUND if findings else status_of(hosts)
 
 
 def count(n, what):
@@ -254,6 +277,14 @@ def positive(type_):
     return parse
 
 
+def readable(path):
+    try:
+        open(path).close()
+        return path
+    except OSError as e:
+        raise argparse.ArgumentTypeError(f"{path}: {e.strerror}")
+
+
 def command(text):
     if not shlex.split(text):
         raise ValueError
@@ -267,21 +298,30 @@ def parse_arguments(argv, version):
                "that is unknown.")
     parser.add_argument("-V", "--version", action="version",
                         version=f"ovs-mtu (Open vSwitch) {version}")
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
+    reading = argparse.ArgumentParser(add_help=False)
+    reading.add_argument(
         "--db", action="append", metavar="DATABASE",
-        help="unix:FILE, tcp:HOST:PORT or ssl:HOST:PORT; can be given "
+        help="unix:FILE, tcp:HOST:PORT or ssl:HOST:PORT, or several of them, "
+             "with commas between, for the servers of a cluster; can be given "
              "several times; default: the local one")
-    common.add_argument("-f", "--format", default="text",
-                        choices=("text", "json", "prometheus"))
-    common.add_argument("-t", "--timeout", type=positive(float), default=5,
-                        metavar="SECONDS",
-                        help="for a database to answer; default: 5")
+    reading.add_argument("-t", "--timeout", type=positive(float), default=5,
+                         metavar="SECONDS",
+                         help="for a database to answer; default: 5")
     for letter, name, what in (("p", "private-key", "private key"),
                                ("c", "certificate", "certificate"),
                                ("C", "ca-cert", "certificate of the CA")):
-        common.add_argument("-" + letter, "--" + name, metavar="FILE",
-                            help=f"the {what}, for ssl:")
+        reading.add_argument("-" + letter, "--" + name, metavar="FILE",
+                             type=readable, help=f"the {what}, for ssl:")
+    common = argparse.ArgumentParser(add_help=False, parents=[reading])
+    common.add_argument("-f", "--format", default="text",
+                        choices=("text", "json", "prometheus"))
+    since = argparse.ArgumentParser(add_help=False)
+    group = since.add_mutually_exclusive_group()
+    group.add_argument("--since", metavar="FILE",
+                       help="tell what was dropped since \"ovs-mtu show "
+                            "--format=json\" wrote FILE")
+    group.add_argument("--watch", type=positive(float), metavar="SECONDS",
+                       help="tell what is dropped in that time")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     commands.required = True
 
@@ -290,16 +330,16 @@ def parse_arguments(argv, version):
     sub.add_argument("bridges", metavar="BRIDGE", nargs="*")
     sub.set_defaults(function=run_show)
 
-    sub = commands.add_parser("check", parents=[common],
+    sub = commands.add_parser("check", parents=[common, since],
                               help="say what is wrong")
     sub.add_argument("bridges", metavar="BRIDGE", nargs="*")
-    group = sub.add_mutually_exclusive_group()
-    group.add_argument("--since", metavar="FILE",
-                       help="tell what was dropped since \"ovs-mtu show "
-                            "--format=json\" wrote FILE")
-    group.add_argument("--watch", type=positive(float), metavar="SECONDS",
-                       help="tell what is dropped in that time")
     sub.set_defaults(function=run_check)
+
+    sub = commands.add_parser("report", parents=[reading, since],
+                              help="draw it all on a page of HTML")
+    sub.add_argument("-o", "--output", metavar="FILE",
+                     help="default: standard output")
+    sub.set_defaults(function=run_report)
 
     sub = commands.add_parser("probe", parents=[common],
                               help="try the path to other hosts")

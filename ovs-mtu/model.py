@@ -210,7 +210,8 @@ class Port:
 class Interface:
     """is_controlled: nobody but Open vSwitch sets its MTU.
     limits: the smallest and the largest MTU, or None each.
-    network_mtu: what a guest behind it believes its network to have."""
+    network_mtu: what a guest behind it believes its network to have.
+    path_mtu: of a tunnel, by BFD, or None."""
 
     def __init__(self, port, row):
         self.port = port
@@ -226,12 +227,15 @@ class Interface:
         self.bfd_status = row["bfd_status"]
         self.mtu = optional(row["mtu"]) or None
         self.mtu_request = optional(row.get("mtu_request", []))
+        self.admin_state = optional(row["admin_state"])
         self.is_up = row["admin_state"] != "down" and not row["error"]
         self.is_tunnel = "remote_ip" in self.options or self.type == "bareudp"
         self.has_mtu = not self.is_tunnel and self.type != "patch"
         self._mtu_error = optional(row.get("mtu_error", []))
         self.guest_mtu = self.number("guest_mtu")
         self.limits = self.number("min_mtu"), self.number("max_mtu")
+        path_mtu = self.bfd_status.get("path_mtu", "")
+        self.path_mtu = int(path_mtu) if path_mtu.isdigit() else None
         self.network_mtu = self.guest_mtu or self.mtu
         self.is_controlled = self.type.startswith(("dpdk", "dummy"))
 
@@ -248,6 +252,18 @@ class Interface:
                     f"{self.mtu} is in effect; the log of ovs-vswitchd says "
                     "why")
         return None
+
+    @property
+    def drops(self):
+        """{why: how many packets}, as Open vSwitch counts them."""
+        return {key[4:-6]: n for key, n in self.statistics.items()
+                if key.startswith("ovs_") and key.endswith("_drops")}
+
+    @property
+    def neighbour(self):
+        """{what: value} that the device at the other end tells by LLDP."""
+        return {key[5:]: value for key, value in self.status.items()
+                if key.startswith("lldp_")}
 
     def number(self, key):
         """Returns that number of the column "status", or None."""

@@ -5,16 +5,17 @@ _ovs_mtu () {
 
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case $word in
-        show | check | probe) command=${command:-$word} ;;
+        show | check | report | probe) command=${command:-$word} ;;
         esac
     done
     case $command,$cur in
-    ,*) words="show check probe --help --version" ;;
+    ,*) words="show check report probe --help --version" ;;
     show,-*) words="--db= --format= --timeout=" ;;
     check,-*) words="--db= --format= --timeout= --since= --watch=" ;;
+    report,-*) words="--db= --timeout= --since= --watch= --output=" ;;
     probe,-*) words="--db= --format= --timeout= --size= --packets="
               words+=" --seconds= --via=" ;;
-    probe,*) words= ;;
+    report,* | probe,*) words= ;;
     *) words=$(ovs-vsctl --no-wait list-br 2>/dev/null) ;;
     esac
     case ${COMP_WORDS[COMP_CWORD-1]},$cur in

@@ -44,6 +44,12 @@ def interface_to_json(interface, topology):
         buffer_size=interface.number("mempool_buffer_size"),
         error=interface.mtu_error,
         accepted=interface.external_ids.get(ACCEPT),
+        mbufs=interface.number("mempool_mbufs"),
+        missing_mbufs=interface.number("mempool_missing_mbufs"),
+        least_free_mbufs=interface.statistics.get("ovs_mempool_least_free"),
+        path_mtu=interface.path_mtu,
+        neighbour=interface.neighbour or None,
+        drops=interface.drops or None,
         rx_drops=interface.statistics.get(DROPS[0]),
         tx_drops=interface.statistics.get(DROPS[1]))
     if interface.is_tunnel:
@@ -151,7 +157,11 @@ def print_values(prefix, rows, described, labels):
 
 
 def print_interface_metrics(interfaces):
-    print_values("interface_", interfaces, (
+    labels = "host", "bridge", "port", "interface", "reason"
+    drops = [dict({k: i[k] for k in labels[:-1]}, reason=why, drops=n)
+             for i in interfaces for why, n in i.get("drops", {}).items()]
+    rows = [{k: v for k, v in i.items() if k != "drops"} for i in interfaces]
+    print_values("interface_", rows + drops, (
         ("mtu", "mtu_bytes", "MTU in effect."),
         ("requested", "requested_mtu_bytes", "MTU that is requested."),
         ("guest_mtu", "guest_mtu_bytes",
@@ -159,11 +169,20 @@ def print_interface_metrics(interfaces):
         ("max_mtu", "max_mtu_bytes", "Largest MTU of the device."),
         ("largest_inner_mtu", "inner_mtu_bytes",
          "Largest MTU that fits into the tunnel."),
+        ("path_mtu", "path_mtu_bytes",
+         "Size of packets that pass the tunnel, by BFD."),
+        ("mbufs", "mempool_mbufs",
+         "Mbufs of the mempool that it receives into."),
+        ("missing_mbufs", "mempool_missing_mbufs",
+         "Mbufs that this mempool lacks, for want of memory."),
+        ("least_free_mbufs", "mempool_least_free_mbufs",
+         "Fewest mbufs that were free there."),
+        ("drops", "drops_total",
+         "Packets dropped, by the name that Open vSwitch has for it."),
         ("rx_drops", "rx_exceeded_drops_total",
          "Received packets dropped because of their size."),
         ("tx_drops", "tx_exceeded_drops_total",
-         "Packets to send dropped because of their size.")),
-        ("host", "bridge", "port", "interface"))
+         "Packets to send dropped because of their size.")), labels)
 
 
 def print_finding_metrics(hosts, findings):

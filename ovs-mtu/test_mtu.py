@@ -55,7 +55,8 @@ def test_ovn_is_fine():
 @pytest.mark.parametrize("host,name,mtu,found", [
     (0, "vm1", 1443, [("tunnel", "c1", "ovn-c2-0", 1501)]),
     (1, "vm2", 1443, [("tunnel", "c2", "ovn-c1-0", 1501)]),
-    (1, "up0", 1400, [("tunnel", "c2", "ovn-c1-0", 1500)]),
+    (1, "up0", 1400, [("tunnel", "c2", "ovn-c1-0", 1500),
+                      ("internal", "c2", "br-phy", None)]),
 ])
 def test_ovn_with_a_hop_that_disagrees(host, name, mtu, found):
     databases = captured()
@@ -80,6 +81,39 @@ def test_port_whose_guest_was_given_more():
     row(databases[0], "Interface", "vm1")["status"]["guest_mtu"] = "1500"
     assert find(databases) == [("tunnel", "c1", "ovn-c2-0", 1558),
                                ("guest", "c1", "vm1", None)]
+
+
+@pytest.mark.parametrize("changes,found", [
+    ({"mtu": 1501}, [("internal", "c2", "br-phy", None)]),
+    ({"mtu": 1501, "admin_state": "down"}, []),
+    ({"mtu": 1501, "external_ids": {"ovs-mtu-accept": "1501"}}, []),
+    # One that was requested is that of a network.
+    ({"mtu": 1501, "mtu_request": 1501},
+     [("uplink", "c2", "up0", 1501)]),
+    ({"mtu": 1400}, []),
+])
+def test_internal_port_above_its_way_out(changes, found):
+    databases = captured()
+    row(databases[1], "Interface", "br-phy").update(changes)
+    assert find(databases) == found
+
+
+def test_kernel_device_that_others_changed():
+    databases = captured()
+    row(databases[0], "Interface", "up0")["mtu_error"] = (
+        "the kernel's device was given MTU 1400")
+    assert find(databases) == [("request", "c1", "up0", None)]
+
+
+@pytest.mark.parametrize("remote,expected", [
+    ("unix:a", ["unix:a"]),
+    ("unix:a,b", ["unix:a,b"]),
+    ("tcp:192.0.2.1:6640,tcp:[2001:db8::1]:6640,ssl:x:1",
+     ["tcp:192.0.2.1:6640", "tcp:[2001:db8::1]:6640", "ssl:x:1"]),
+    ("unix:a,b,unix:c", ["unix:a,b", "unix:c"]),
+])
+def test_servers_of_a_cluster(remote, expected):
+    assert database.servers(remote) == expected
 
 
 def test_row_that_is_missing():

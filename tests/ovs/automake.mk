@@ -57,6 +57,8 @@ EXTRA_DIST += tests/fuzz-netdev-mtu.c
 EXTRA_DIST += tests/vhost-guest.py
 EXTRA_DIST += tests/ovsdb-relay.py
 EXTRA_DIST += tests/ovs-mtu.schema.json
+EXTRA_DIST += tests/ovs-mtu-prometheus.py
+EXTRA_DIST += tests/ovs-mtu-rules-test.yml
 
 tests_ovstest_SOURCES += tests/test-dpdk-mempool-demand.c
 tests_ovstest_SOURCES += tests/test-netdev-mtu.c
