@@ -20,6 +20,7 @@ import shlex
 
 from ovs.mtu.tunnels import Underlay
 
+DEFAULT_MTU = 1500
 DROPS = ("ovs_rx_mtu_exceeded_drops", "ovs_tx_mtu_exceeded_drops")
 
 
@@ -359,10 +360,13 @@ def check_bfd(interface):
 
 def check_internal(topology, interface):
     """Reports a port of the host itself whose MTU, set by "ip link", is larger
-    than all by which packets of its network can go on."""
+    than all by which packets of its network can go on.  Open vSwitch prevents
+    that only within the same bridge.  The default may be too large, too, but
+    nobody has said that it is needed."""
     network = topology.by_vlan.get((interface.bridge, interface.port.native))
     if (interface.type != "internal" or interface.is_guest
-            or interface.admin_state != "up" or not interface.mtu
+            or interface.admin_state != "up"
+            or (interface.mtu or 0) <= DEFAULT_MTU
             or not network or network.doors):
         return
     ways = [(port.smallest.mtu, port.name) for port in network.transit
