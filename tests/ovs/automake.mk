@@ -52,6 +52,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-kernel.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-bridge.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-paths.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-guest.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-metrics.at
 
 EXTRA_DIST += tests/fuzz-netdev-mtu.c
 EXTRA_DIST += tests/vhost-guest.py
