@@ -87,7 +87,7 @@ new_files() {
     (cd "$top"
      find netdev-dpdk-jumbo ovs-mtu tests/ovs -type f ! -name '.*' ! -name '*~' \
           ! -path '*/__pycache__/*' 2>/dev/null | LC_ALL=C sort) |
-    sed 's,.*,&\t&,; s,\ttests/ovs/,\ttests/,; s,\tovs-mtu/\(test_.*\.py\|mtu_.*\.json\)$,\tpython/ovs/tests/\1,; s,\tovs-mtu/\(.*\.py\)$,\tpython/ovs/mtu/\1,; s,\tovs-mtu/,\tutilities/,; s,\tnetdev-dpdk-jumbo/,\tlib/,'
+    sed 's,.*,&\t&,; s,\ttests/ovs/,\ttests/,; s,\tovs-mtu/\(test_.*\.py\|.*\.json\)$,\tpython/ovs/tests/\1,; s,\tovs-mtu/\(.*\.py\)$,\tpython/ovs/mtu/\1,; s,\tovs-mtu/,\tutilities/,; s,\tnetdev-dpdk-jumbo/,\tlib/,'
 }
 
 # The files of OVS that list others, a line for each: ours of the same name are
