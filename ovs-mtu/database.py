@@ -70,6 +70,12 @@ ERRORS = {
 }
 
 
+# By these, one of which comes first, an SSL server shows that it doesn't know
+# who signed the client's certificate: the client believes to be connected.
+REFUSALS = (errno.EPERM, errno.ENOTCONN, errno.ECONNRESET, errno.EPIPE,
+            jsonrpc.EOF)
+
+
 class Connection(jsonrpc.Connection):
     """With Python's own parser: that of ovs.json, where it is not the one in
     C, takes seconds for a large database."""
@@ -79,6 +85,7 @@ class Connection(jsonrpc.Connection):
     def __init__(self, stream):
         super().__init__(stream)
         self._input = bytearray()
+        self.has_answered = False
 
     def recv(self):
         while not self.status:
@@ -110,6 +117,7 @@ class Connection(jsonrpc.Connection):
         except ValueError:
             return None                 # More is to come.
         self._input[:] = text[end:].encode()
+        self.has_answered = True
         message = jsonrpc.Message.from_json(content)
         if isinstance(message, jsonrpc.Message):
             return message
@@ -222,7 +230,8 @@ def ask(connection, method, params):
         if error == errno.EAGAIN:
             yield lambda poller: (connection.wait(poller),
                                   connection.recv_wait(poller))
-        elif error == errno.EPERM and connection.name.startswith("ssl:"):
+        elif error in REFUSALS and not connection.has_answered and (
+                connection.name.startswith("ssl:")):
             raise ReadError("it refuses the certificate of --certificate")
         elif error:
             raise ReadError(error)
