@@ -135,12 +135,12 @@ def differ(topology, where, text, ends, vlan, commands=()):
 
 def too_small(topology, network, ends, hop, command=None, is_exit=False):
     """Returns the Finding that a hop, an Interface or an Underlay, doesn't
-    take the largest packets of a network.  is_exit: it is the best of several
-    exits."""
+    take the largest packets of a network.  is_exit: it is one of several
+    exits, of which none does."""
     need = max(mtu for _, mtu in ends)
     whose = shorten([label(topology, i) for i, mtu in ends if mtu == need])
-    if network.vlan:
-        whose += f", VLAN {network.vlan}"
+    if network.label:
+        whose += f", {network.label}"
     commands = [command] if command else []
     if isinstance(hop, Underlay):
         name, mtu, _ = hop.bottleneck
@@ -152,8 +152,8 @@ def too_small(topology, network, ends, hop, command=None, is_exit=False):
             {"mtu": need, "overhead": hop.overhead, "underlay_mtu": mtu,
              "needs": need + hop.overhead, "largest_inner_mtu": hop.limit},
             commands)
-    what = ("the largest by which packets can leave, but some have" if is_exit
-            else "too small: packets of its network have")
+    what = ("too small, as are all other ways out: some packets have"
+            if is_exit else "too small: packets of its network have")
     return Finding(
         "uplink", hop,
         f"{hop.name}: MTU {hop.mtu} is {what} up to {need} ({whose})",
@@ -172,7 +172,7 @@ def check_networks(topology):
         commands = mend(network, ends, need, lacking)
         small = [i for i, mtu in ends if mtu < need]
         if small:
-            prefix = f"VLAN {network.vlan}: " if network.vlan else ""
+            prefix = f"{network.label}: " if network.label else ""
             yield differ(
                 topology, small[0] if len(small) == 1 else small[0].bridge,
                 prefix + "ports of one network have", ends, network.vlan,
@@ -231,10 +231,13 @@ def check_exits(topology):
                 network.transit or network.tunnels):
             continue
         if are_too_small(exits, max(mtu for _, mtu in ends)):
-            port, _ = max(exits, key=lambda each: each[1])
+            # An exit that is as large as some guests is right for these.
+            right = {mtu for _, mtu in ends}
+            port, _ = max(exits, key=lambda each: (each[1] not in right,
+                                                   each[1]))
             yield too_small(topology, network, ends, topology.underlay(
                 port.first) if port.first.is_tunnel else port.smallest,
-                is_exit=True)
+                is_exit=len(exits) > 1)
 
 
 def are_too_small(exits, need):

@@ -14,10 +14,13 @@
 
 """Reads databases of Open vSwitch: what they say, as they say it."""
 
+import contextlib
 import errno
+import fcntl
 import json
 import os
 import re
+import struct
 import time
 
 from ovs import jsonrpc
@@ -36,6 +39,12 @@ COLUMNS = {
                   "mtu_error", "error", "admin_state", "status", "statistics",
                   "bfd_status", "external_ids"],
 }
+
+LOCK = "ovs_vswitchd"                   # Of ovs-vswitchd, while connected.
+# ovs-vswitchd refreshes these columns, each 5 seconds by default.
+REFRESHED = {"Interface": "statistics", "Controller": "status",
+             "Open_vSwitch": "statistics"}
+REFRESH_SECONDS = 6
 
 
 class ReadError(Exception):
@@ -130,12 +139,17 @@ class Database:
 
     remote: where it is.  is_member: it is one of a cluster's servers.
     error: why it can't be read.  tables: {table: [row, ...]}.
-    columns: {table: [name, ...]}, those that its schema has."""
+    columns: {table: [name, ...]}, those that its schema has.
+    has_switch: whether ovs-vswitchd is connected to it, or None.
+    until: when to give up, of time.monotonic()."""
 
-    def __init__(self, remote, is_member=False):
+    NAME, COLUMNS = "Open_vSwitch", COLUMNS
+
+    def __init__(self, remote, seconds, is_member=False):
         self.remote = remote
         self.is_member = is_member
-        self.error = self.tables = self.columns = None
+        self.error = self.tables = self.columns = self.has_switch = None
+        self.until = time.monotonic() + seconds
 
     def read(self, with_statistics):
         """Reads it, without blocking: a generator of functions that make a
@@ -145,7 +159,7 @@ class Database:
             stream = self._open()
             connection = yield from connect(stream)
             if self.is_member:
-                yield from check_member(connection)
+                yield from check_member(connection, self.NAME)
             yield from self._read(connection, with_statistics)
         except ReadError as e:
             self.error = str(e)
@@ -169,26 +183,69 @@ class Database:
         return stream
 
     def _read(self, connection, with_statistics):
-        reply = yield from ask(connection, "get_schema", ["Open_vSwitch"])
+        reply = yield from ask(connection, "get_schema", [self.NAME])
         if reply.error:
-            raise ReadError("it has no database Open_vSwitch")
-        tables = reply.result["tables"]
-        self.columns = {t: ["_uuid"] + list(tables[t]["columns"])
-                        for t in COLUMNS if t in tables}
+            raise ReadError(f"it has no database {self.NAME}")
+        schema = reply.result["tables"]
+        self.columns = {t: ["_uuid"] + list(schema[t]["columns"])
+                        for t in self.COLUMNS if t in schema}
         # A single transaction: what it sees is consistent.
-        reply = yield from ask(connection, "transact", ["Open_vSwitch"] + [
+        reply = yield from ask(connection, "transact", [self.NAME] + [
             {"op": "select", "table": t, "where": [],
-             "columns": [c for c in COLUMNS[t] if c in has
+             "columns": [c for c in self.COLUMNS[t] if c in has
                          and (with_statistics or c != "statistics")]}
             for t, has in self.columns.items()])
         results = reply.result or [reply.error]
         wrong = [r for r in results if not r or "rows" not in r]
         if wrong:                       # Its schema has just changed, perhaps.
             raise ReadError(f"it cannot be read: {wrong[0]}")
-        self.tables = {
+        tables = {
             t: [{c: decode(v) for c, v in row.items()}
                 for row in result["rows"]]
             for t, result in zip(self.columns, results)}
+        yield from self._read_more(connection, schema)
+        self.tables = tables
+
+    def _read_more(self, connection, schema):
+        """Finds out whether ovs-vswitchd is connected.  To ask for its lock
+        would not be harmless: if it connected at that moment, it would take
+        this program for another ovs-vswitchd, and delete its bridges."""
+        reply = yield from ask(connection, "get_lock", [LOCK])
+        if not reply.error and (reply.result["locked"]
+                                or not self.is_member):
+            self.has_switch = reply.result["locked"]
+            return
+        # An older server, or one of a cluster's, each with its own locks.
+        if self.remote.startswith("unix:"):
+            self.has_switch = holds_pidfile(os.path.join(
+                os.path.dirname(self.remote[5:]), "ovs-vswitchd.pid"))
+        if self.has_switch is None:
+            yield from self._await_refresh(connection, schema)
+
+    def _await_refresh(self, connection, schema):
+        """Waits until a column has been refreshed.  If none is, that may be
+        because there is no traffic."""
+        yield from ask(connection, "monitor", [self.NAME, None, {
+            table: {"columns": [column], "select": {"initial": False}}
+            for table, column in REFRESHED.items()
+            if column in schema.get(table, {"columns": ()})["columns"]}])
+        end = time.monotonic() + REFRESH_SECONDS
+        self.until = max(self.until, end + 1)
+        while time.monotonic() < end:
+            message = yield from receive(connection, end)
+            if message and message.method == "update":
+                self.has_switch = True
+                return
+
+
+def holds_pidfile(path):
+    """Returns whether a process holds the lock of its pidfile, or None if
+    there is no such file."""
+    with contextlib.suppress(OSError), open(path) as file:
+        lock = fcntl.fcntl(file, fcntl.F_GETLK, struct.pack(
+            "hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        return struct.unpack_from("h", lock)[0] != fcntl.F_UNLCK
+    return None
 
 
 def connect(stream):
@@ -208,12 +265,12 @@ def connect(stream):
     return Connection(stream)
 
 
-def check_member(connection):
+def check_member(connection, name):
     """Waits, like Database.read(), for what a cluster's server says of
     itself: while it has lost the others, its content may be old."""
     reply = yield from ask(connection, "transact", ["_Server", {
         "op": "select", "table": "Database",
-        "where": [["name", "==", "Open_vSwitch"]], "columns": ["connected"]}])
+        "where": [["name", "==", name]], "columns": ["connected"]}])
     rows = reply.result[0].get("rows") if reply.result else None
     if rows and not rows[0]["connected"]:
         raise ReadError("it has lost the other servers of its cluster")
@@ -225,11 +282,24 @@ def ask(connection, method, params):
     request.id = method
     connection.send(request)
     while True:
+        message = yield from receive(connection)
+        if message.id == method:
+            return message
+
+
+def receive(connection, until=None):
+    """Waits, like Database.read(), and returns a message, or None at the time
+    'until'."""
+    while True:
         connection.run()
         error, message = connection.recv()
         if error == errno.EAGAIN:
-            yield lambda poller: (connection.wait(poller),
-                                  connection.recv_wait(poller))
+            left = until and until - time.monotonic()
+            if until and left <= 0:
+                return None
+            yield lambda poller: (
+                connection.wait(poller), connection.recv_wait(poller),
+                until and poller.timer_wait(int(left * 1000) + 1))
         elif error in REFUSALS and not connection.has_answered and (
                 connection.name.startswith("ssl:")):
             raise ReadError("it refuses the certificate of --certificate")
@@ -238,7 +308,7 @@ def ask(connection, method, params):
         elif message.method == "echo":
             connection.send(jsonrpc.Message.create_reply(message.params,
                                                          message.id))
-        elif message.id == method:
+        else:
             return message
 
 
@@ -248,35 +318,39 @@ def servers(remote):
     return re.split(r",(?=[^,]*:)", remote)
 
 
-def read(remotes, seconds, with_statistics):
+def read(remotes, seconds, with_statistics, kind=Database):
     """Reads all databases at once, none for longer than 'seconds', and returns
     them.  Of a cluster, the server that answers first is enough.  Statistics
     are most of a database."""
     clusters = []
     for remote in remotes:
         names = servers(remote)
-        clusters.append([Database(name, len(names) > 1) for name in names])
+        clusters.append([kind(name, seconds, len(names) > 1)
+                         for name in names])
     reading = {each: each.read(with_statistics)
                for cluster in clusters for each in cluster}
-    deadline = time.monotonic() + seconds
-    while True:
+
+    def is_missing(cluster):
+        return (reading.keys() & cluster
+                and not any(each.tables for each in cluster))
+
+    while any(map(is_missing, clusters)):
         poller = Poller()
         for database, steps in list(reading.items()):
             wait = next(steps, None)
-            if wait:
+            left = database.until - time.monotonic()
+            if wait and left > 0:
                 wait(poller)
-            else:
-                del reading[database]
-        left = deadline - time.monotonic()
-        if left <= 0 or not any(
-                reading.keys() & cluster and not any(e.tables for e in cluster)
-                for cluster in clusters):
-            break
-        poller.timer_wait(int(left * 1000) + 1)
-        poller.block()
-    for database, steps in reading.items():
+                poller.timer_wait(int(left * 1000) + 1)
+                continue
+            if wait:
+                steps.close()
+                database.error = f"no answer within {seconds:g} seconds"
+            del reading[database]
+        if any(map(is_missing, clusters)):
+            poller.block()
+    for steps in reading.values():
         steps.close()
-        database.error = f"no answer within {seconds:g} seconds"
     return [choose(*each) for each in zip(remotes, clusters)]
 
 

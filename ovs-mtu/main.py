@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from ovs.mtu import check, database, page, probe, report
+from ovs.mtu import check, database, ovn, page, probe, report
 from ovs.mtu.model import Host
 from ovs.mtu.networks import Topology
 from ovs.stream import Stream
@@ -51,6 +51,19 @@ def read_hosts(args, with_statistics=False):
     return hosts
 
 
+def read_southbound(args):
+    """Returns OVN's southbound database, or None if none was given; prints
+    why it can't be read."""
+    if not args.southbound:
+        return None
+    southbound, = database.read([args.southbound], args.timeout, False,
+                                ovn.Southbound)
+    if southbound.error:
+        print(f"ovs-mtu: {southbound.remote}: {southbound.error}",
+              file=sys.stderr)
+    return southbound
+
+
 def wanted_bridges(hosts, names):
     """Returns a function that returns whether something is on one of the
     bridges with these names, or on any bridge if there are no names."""
@@ -61,9 +74,9 @@ def wanted_bridges(hosts, names):
     return lambda what: not names or what.bridge.name in names
 
 
-def status_of(hosts):
+def status_of(hosts, southbound=None):
     return (CANNOT_TELL if any(host.error or host.doubt for host in hosts)
-            else FINE)
+            or southbound and southbound.error else FINE)
 
 
 def run_show(args):
@@ -108,7 +121,7 @@ def read_and_check(args, with_statistics=False):
                   for i in host.interfaces.values()}
         time.sleep(args.watch)
     hosts = read_hosts(args, with_statistics or before is not None)
-    topology = Topology(hosts)
+    topology = Topology(hosts, read_southbound(args))
     return hosts, topology, check.check(topology, before)
 
 
@@ -117,13 +130,14 @@ def run_check(args):
     is_wanted = wanted_bridges(hosts, args.bridges)
     findings = [f for f in found if is_wanted(f)]
     checked = len([i for i in topology.interfaces if is_wanted(i)])
-    status = FOUND if findings else status_of(hosts)
+    status = FOUND if findings else status_of(hosts, topology.southbound)
     if args.format == "json":
-        report.print_json(databases=report.databases_to_json(hosts),
+        report.print_json(databases=report.databases_to_json(
+                              hosts, topology.southbound),
                           findings=[report.finding_to_json(f)
                                     for f in findings], checked=checked)
     elif args.format == "prometheus":
-        report.print_finding_metrics(hosts, findings)
+        report.print_finding_metrics(hosts, topology.southbound, findings)
     else:
         report.print_findings(findings, len(hosts) > 1)
         if checked or status == FINE:
@@ -155,23 +169,21 @@ def count(n, what):
     return f"{n} {what}" + ("" if n == 1 else "s")
 
 
-def probe_targets(hosts, size):
+def probe_targets(topology, size):
     """Returns [(address, needed MTU or None)]: the remote ends of tunnels,
     unless they are here.  A tunnel must pass 'size', or else the largest
     packets of its networks, or else the largest that its underlay allows."""
-    topology = Topology(hosts)
     targets = {}
     for interface in topology.interfaces:
         address = interface.options.get("remote_ip", "flow")
         if address == "flow":
             continue
         underlay = topology.underlay(interface)
-        inner = [mtu for network in topology.networks
-                 if interface in network.tunnels for _, mtu in network.ends()]
+        inner = topology.tunnel_need(interface)
         if size:
             need = size
         elif inner and underlay.overhead:
-            need = max(inner) + underlay.overhead
+            need = inner + underlay.overhead
         else:
             need = underlay.bottleneck[1] if underlay.bottleneck else 0
         targets[address] = max(targets.get(address, 0), need)
@@ -182,9 +194,11 @@ def probe_targets(hosts, size):
 def probe_here(args):
     """Returns ([path], [what a database says]), both for JSON."""
     until = time.monotonic() + args.seconds
-    hosts = [] if args.addresses else read_hosts(args)
+    hosts, southbound = [], None
+    if not args.addresses:
+        hosts, southbound = read_hosts(args), read_southbound(args)
     targets = ([(address, args.size) for address in args.addresses]
-               or probe_targets(hosts, args.size))
+               or probe_targets(Topology(hosts, southbound), args.size))
     paths = []
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         for path in pool.map(lambda target: probe.probe_path(
@@ -194,7 +208,7 @@ def probe_here(args):
             if len(targets) > 16 and sys.stderr.isatty():
                 print(f"{len(paths)} of {len(targets)}\r", end="",
                       file=sys.stderr, flush=True)
-    databases = report.databases_to_json(hosts)
+    databases = report.databases_to_json(hosts, southbound)
     if not paths:
         tell_paths(args, [], databases)
     return paths, databases
@@ -217,6 +231,8 @@ def probe_via(args, command):
         f"--seconds={args.seconds:g}", f"--packets={args.packets}"]
     if args.size:
         argv.append(f"--size={args.size}")
+    if args.southbound:
+        argv.append(f"--southbound={args.southbound}")
     seconds = args.seconds + args.timeout + 5
     try:
         done = subprocess.run(
@@ -322,6 +338,10 @@ def parse_arguments(argv, version):
                             "--format=json\" wrote FILE")
     group.add_argument("--watch", type=positive(float), metavar="SECONDS",
                        help="tell what is dropped in that time")
+    with_ovn = argparse.ArgumentParser(add_help=False)
+    with_ovn.add_argument(
+        "--southbound", metavar="DATABASE",
+        help="OVN's southbound database, which says what its networks are")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     commands.required = True
 
@@ -330,18 +350,18 @@ def parse_arguments(argv, version):
     sub.add_argument("bridges", metavar="BRIDGE", nargs="*")
     sub.set_defaults(function=run_show)
 
-    sub = commands.add_parser("check", parents=[common, since],
+    sub = commands.add_parser("check", parents=[common, since, with_ovn],
                               help="say what is wrong")
     sub.add_argument("bridges", metavar="BRIDGE", nargs="*")
     sub.set_defaults(function=run_check)
 
-    sub = commands.add_parser("report", parents=[reading, since],
+    sub = commands.add_parser("report", parents=[reading, since, with_ovn],
                               help="draw it all on a page of HTML")
     sub.add_argument("-o", "--output", metavar="FILE",
                      help="default: standard output")
     sub.set_defaults(function=run_report)
 
-    sub = commands.add_parser("probe", parents=[common],
+    sub = commands.add_parser("probe", parents=[common, with_ovn],
                               help="try the path to other hosts")
     sub.add_argument("addresses", metavar="ADDRESS", nargs="*",
                      help="default: the remote ends of tunnels")

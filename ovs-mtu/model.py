@@ -44,6 +44,7 @@ class Host:
     """A switch.
 
     error: why nothing is known about it.  doubt: why that may be wrong.
+    is_running: whether its ovs-vswitchd is, or None.
     missing: the columns that its schema doesn't have.
     ovn_mappings: {name of a bridge: physical network}.
     interfaces: {name: Interface}, also those of ports that bridges leave out.
@@ -54,6 +55,7 @@ class Host:
         self.is_default = is_default
         self.error = database.error
         self.doubt = None
+        self.is_running = None if self.error else database.has_switch
         self.missing = []
         self.external_ids, self.ovn_mappings = {}, {}
         self.bridges, self.interfaces = [], {}
@@ -87,9 +89,13 @@ class Host:
             i.name: i for bridge in self.bridges for port in bridge.all_ports
             for i in port.interfaces}
         have_mtu = [i for i in self.interfaces.values() if i.has_mtu]
-        if have_mtu and not any(i.mtu for i in have_mtu):
-            self.doubt = ("no interface has an MTU there; does ovs-vswitchd "
-                          "run?")
+        if self.is_running is None:
+            self.doubt = ("it isn't known whether ovs-vswitchd runs: this "
+                          "server doesn't say, and no statistics change")
+        elif not self.is_running:
+            self.doubt = "ovs-vswitchd doesn't run, or isn't connected to it"
+        elif have_mtu and not any(i.mtu for i in have_mtu):
+            self.doubt = "no interface has an MTU there yet"
         elif row["cur_cfg"] < row["next_cfg"]:
             self.doubt = "ovs-vswitchd has not applied the last change yet"
 

@@ -16,6 +16,7 @@
 
 import collections
 
+from ovs.mtu import ovn
 from ovs.mtu.tunnels import Underlay, tunnel_peers
 
 
@@ -29,10 +30,12 @@ class Network:
     doors: bridges where flows decide by which port packets go on.
     kinds, ids: from Neutron: "vxlan", for example, and its UUID.
     is_one: false if its guests may never see each other.
+    name: that of the datapath, if OVN's southbound database says it.
     is_underlay: true if tunnels use it."""
 
-    def __init__(self, bridge, vlan, is_one=True):
+    def __init__(self, bridge, vlan, is_one=True, name=None):
         self.bridge, self.vlan, self.is_one = bridge, vlan, is_one
+        self.name = name
         self.guests, self.access, self.transit = [], [], []
         self.tunnels = {}
         self.doors = []
@@ -68,6 +71,12 @@ class Network:
             if port.other_config.get(key):
                 values.add(port.other_config[key])
 
+    @property
+    def label(self):
+        """What tells it from others of its bridge, or ""."""
+        return (f"VLAN {self.vlan}" if self.vlan
+                else f"network {self.name}" if self.name else "")
+
     def ends(self):
         """Returns [(interface, MTU)] of ends whose MTU is the network's."""
         if self.guests:
@@ -94,17 +103,19 @@ class Topology:
     """The networks of hosts, and what carries their tunnels.
 
     hosts: those that could be read.  interfaces: all of these.
+    southbound: OVN's database, or None.
     peers: {tunnel Interface: that of the other end}.
     networks: all.  by_vlan: {(Bridge, VLAN): Network}."""
 
-    def __init__(self, hosts):
+    def __init__(self, hosts, southbound=None):
         self.hosts = [host for host in hosts if not host.error]
+        self.southbound = southbound
         self.interfaces = [i for host in self.hosts
                            for i in host.interfaces.values()]
         self.peers = tunnel_peers(self.hosts)
         self.by_vlan = build_networks(self.hosts, self.peers)
         self.networks = (list(dict.fromkeys(self.by_vlan.values()))
-                         + ovn_networks(self.hosts))
+                         + ovn_networks(self.hosts, southbound))
         self._underlays, self._exits = {}, {}
         for interface in self.interfaces:
             network = interface.is_tunnel and self.underlay(interface).network
@@ -125,6 +136,24 @@ class Topology:
         if key not in self._exits:
             self._exits[key] = list(self._find_exits(network.doors))
         return [each for each in self._exits[key] if network.goes_by(each[0])]
+
+    def tunnel_need(self, tunnel):
+        """Returns the largest packets that a tunnel must take inside, as far
+        as that is known, or None.  Where flows decide, it must take those of
+        guests that fit, or that fit into no other exit either."""
+        needs = []
+        for network in self.networks:
+            ends = [mtu for _, mtu in network.ends()]
+            if tunnel in network.tunnels:
+                needs += ends
+            elif network.doors:
+                limits = {port.first: mtu for port, mtu in self.exits(network)}
+                limit = limits.get(tunnel)
+                if limit:
+                    most = max(mtu or limit for mtu in limits.values())
+                    needs += [mtu for mtu in ends
+                              if mtu <= limit or mtu > most]
+        return max(needs, default=None)
 
     def _find_exits(self, bridges):
         todo, seen = list(bridges), set()
@@ -272,10 +301,16 @@ def add_ports(bridge, its_networks):
                 network.add(port, vlan)
 
 
-def ovn_networks(hosts):
-    """Returns a Network for each bridge of OVN, with all its guests: it isn't
-    known which of them are in one network."""
+def ovn_networks(hosts, southbound=None):
+    """Returns OVN's networks: those that the southbound database has; of hosts
+    that it doesn't know, a Network for each bridge of OVN, with all its
+    guests: it isn't known which of them are in one network."""
     networks = []
+    if southbound and not southbound.error:
+        networks += ovn.networks(
+            hosts, southbound,
+            lambda bridge, name: Network(bridge, 0, name=name))
+        hosts = [host for host in hosts if not southbound.knows(host)]
     for host in hosts:
         for bridge in host.bridges:
             if bridge.by_flows and bridge.runs_ovn():

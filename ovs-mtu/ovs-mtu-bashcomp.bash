@@ -11,10 +11,12 @@ _ovs_mtu () {
     case $command,$cur in
     ,*) words="show check report probe --help --version" ;;
     show,-*) words="--db= --format= --timeout=" ;;
-    check,-*) words="--db= --format= --timeout= --since= --watch=" ;;
-    report,-*) words="--db= --timeout= --since= --watch= --output=" ;;
-    probe,-*) words="--db= --format= --timeout= --size= --packets="
-              words+=" --seconds= --via=" ;;
+    check,-*) words="--db= --southbound= --format= --timeout= --since="
+              words+=" --watch=" ;;
+    report,-*) words="--db= --southbound= --timeout= --since= --watch="
+               words+=" --output=" ;;
+    probe,-*) words="--db= --southbound= --format= --timeout= --size="
+              words+=" --packets= --seconds= --via=" ;;
     report,* | probe,*) words= ;;
     *) words=$(ovs-vsctl --no-wait list-br 2>/dev/null) ;;
     esac

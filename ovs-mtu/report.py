@@ -21,6 +21,8 @@ import sys
 from ovs.mtu.check import DROPS, Finding
 from ovs.mtu.model import ACCEPT
 
+DATABASE_UP = "Whether the database could be read."
+
 
 def known(**values):
     """Returns those of the values that are known."""
@@ -69,10 +71,12 @@ def finding_to_json(finding):
         interface=interface and interface.name)
 
 
-def databases_to_json(hosts):
+def databases_to_json(hosts, southbound=None):
+    others = [southbound] if southbound else []
     return [known(database=host.remote, host=host.name,
-                  error=host.error or host.doubt,
-                  missing=host.missing or None) for host in hosts]
+                  running=host.is_running, error=host.error or host.doubt,
+                  missing=host.missing or None) for host in hosts] + [
+        known(database=each.remote, error=each.error) for each in others]
 
 
 def print_json(**content):
@@ -185,13 +189,18 @@ def print_interface_metrics(interfaces):
          "Packets to send dropped because of their size.")), labels)
 
 
-def print_finding_metrics(hosts, findings):
+def print_finding_metrics(hosts, southbound, findings):
     metrics = Metrics()
+    if southbound:
+        metrics.add("database_up", DATABASE_UP, not southbound.error,
+                    database=southbound.remote)
     for host in hosts:
-        metrics.add("database_up", "Whether the database could be read, and "
-                    "ovs-vswitchd is up to date.",
-                    not host.error and not host.doubt,
+        metrics.add("database_up", DATABASE_UP, not host.error,
                     database=host.remote, host=host.name)
+        if host.is_running is not None:
+            metrics.add("vswitchd_up", "Whether ovs-vswitchd runs, and has "
+                        "applied the last change.", not host.doubt,
+                        database=host.remote, host=host.name)
         for kind in Finding.KINDS:
             metrics.add("findings", "How many things ovs-mtu check has found.",
                         len([f for f in findings if f.host is host

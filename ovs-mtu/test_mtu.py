@@ -15,12 +15,17 @@
 import errno
 import json
 import os
+import socket
+import subprocess
+import sys
+import threading
 import types
 
 import pytest
 
 from ovs import jsonrpc
-from ovs.mtu import check, database, model, networks, probe, tunnels
+from ovs.mtu import (check, database, main, model, networks, ovn, probe,
+                     tunnels)
 
 
 def captured(name="ovn"):
@@ -30,7 +35,8 @@ def captured(name="ovn"):
                for table, names in database.COLUMNS.items()}
     with open(path) as file:
         return [types.SimpleNamespace(remote=f"unix:{n}", error=None,
-                                      columns=columns, tables=tables)
+                                      columns=columns, tables=tables,
+                                      has_switch=True)
                 for n, tables in enumerate(json.load(file))]
 
 
@@ -39,9 +45,10 @@ def row(a_database, table, name):
                 if row["name"] == name)
 
 
-def find(databases):
+def find(databases, southbound=None):
     """Returns [(kind, host, interface or bridge, needed MTU)]."""
-    topology = networks.Topology([model.Host(each) for each in databases])
+    topology = networks.Topology([model.Host(each) for each in databases],
+                                 southbound)
     return [(f.kind, f.host.name, (f.interface or f.bridge).name,
              f.numbers.get("needs")) for f in check.check(topology)]
 
@@ -119,6 +126,210 @@ def test_row_that_is_missing():
     broken = captured()[0]
     broken.tables["Port"].pop()
     assert "schema is not known" in model.Host(broken).error
+
+
+@pytest.mark.parametrize("running,doubt", [
+    (True, None), (False, "doesn't run"), (None, "isn't known")])
+def test_switch_that_does_not_run(running, doubt):
+    database = captured()[0]
+    database.has_switch = running
+    host = model.Host(database)
+    assert host.is_running is running
+    assert doubt in host.doubt if doubt else host.doubt is None
+
+
+def test_pidfile(tmp_path):
+    pidfile = tmp_path / "ovs-vswitchd.pid"
+    assert database.holds_pidfile(pidfile) is None
+    pidfile.write_text("1")
+    assert database.holds_pidfile(pidfile) is False
+    with subprocess.Popen(
+            [sys.executable, "-c", "import fcntl, sys\n"
+             "file = open(sys.argv[1], 'a')\nfcntl.lockf(file, "
+             "fcntl.LOCK_EX)\nprint(flush=True)\nsys.stdin.read()",
+             str(pidfile)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
+        owner.stdout.readline()
+        assert database.holds_pidfile(pidfile) is True
+        owner.communicate()
+    assert database.holds_pidfile(pidfile) is False
+
+
+class OldServer(threading.Thread):
+    """A server that doesn't know "get_lock", and its database.  Statistics
+    change as often as told."""
+
+    def __init__(self, path, updates):
+        super().__init__(daemon=True)
+        self.updates, self.tables = updates, captured()[0].tables
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen(1)
+        self.start()
+
+    def run(self):
+        connection, _ = self.listener.accept()
+        while True:
+            data = connection.recv(65536)
+            if not data:
+                break
+            request = json.loads(data.decode())
+            connection.sendall(json.dumps(dict(
+                self.answer(**request), id=request["id"])).encode())
+            if request["method"] == "monitor":
+                for _ in range(self.updates):
+                    connection.sendall(json.dumps(
+                        {"method": "update", "params": [None, {}],
+                         "id": None}).encode())
+        connection.close()
+        self.listener.close()
+
+    def answer(self, method, params, id):
+        result, error = {}, None
+        if method == "get_schema":
+            result = {"tables": {
+                table: {"columns": {name: {} for name in names}}
+                for table, names in database.COLUMNS.items()}}
+        elif method == "transact":
+            result = [{"rows": []} for _ in params[1:]]
+        elif method == "get_lock":
+            result, error = None, "unknown method"
+        return {"result": result, "error": error}
+
+
+@pytest.mark.parametrize("updates,expected", [(0, None), (1, True)])
+def test_old_server(tmp_path, monkeypatch, updates, expected):
+    monkeypatch.setattr(database, "REFRESH_SECONDS", 0.3)
+    path = str(tmp_path / "db.sock")
+    OldServer(path, updates)
+    read, = database.read(["unix:" + path], 5, False)
+    assert (read.error, read.has_switch) == (None, expected)
+
+
+def southbound(*bindings):
+    """Returns a southbound database: two chassis, c1 and c2, and bindings as
+    [(port, type, datapath, chassis, options)]."""
+    found = ovn.Southbound("unix:sb", 1)
+    found.tables = {
+        "Chassis": [{"_uuid": f"uuid-{name}", "name": name}
+                    for name in ("c1", "c2")],
+        "Datapath_Binding": [{"_uuid": name, "external_ids": {"name": name}}
+                             for name in ("ls1", "ls2", "r1", "public")],
+        "Port_Binding": [
+            {"logical_port": port, "type": kind, "datapath": datapath,
+             "chassis": f"uuid-{chassis}" if chassis else [],
+             "options": options, "tag": []}
+            for port, kind, datapath, chassis, options in bindings]}
+    found.index()
+    return found
+
+
+VM1, VM2 = (("vm1", "", "ls1", "c1", {}), ("vm2", "", "ls1", "c2", {}))
+ROUTER = (("r1-ls1", "patch", "r1", None, {"peer": "ls1-r1"}),
+          ("ls1-r1", "patch", "ls1", None, {"peer": "r1-ls1"}),
+          ("r1-ls2", "patch", "r1", None, {"peer": "ls2-r1"}),
+          ("ls2-r1", "patch", "ls2", None, {"peer": "r1-ls2"}))
+GATEWAY = (("cr-r1", "chassisredirect", "r1", "c2", {}),)
+TOO_LARGE = [("tunnel", "c1", "ovn-c2-0", 1501)]
+
+
+@pytest.mark.parametrize("bindings,mtu,found", [
+    ([VM1, VM2], 1442, []),
+    # One network: the guests differ, and the tunnel is too small for one.
+    ([VM1, VM2], 1443, [("network", "c2", "vm2", None),
+                        ("tunnel", "c2", "ovn-c1-0", 1501)] + TOO_LARGE),
+    # Two networks.
+    ([VM1, ("vm2", "", "ls2", "c2", {})], 1443, []),
+    # A router joins them: packets that vm2 wouldn't take needn't fit.
+    ([VM1, ("vm2", "", "ls2", "c2", {}), *ROUTER], 1443, []),
+    # A router that has its gateway on the other chassis.
+    ([VM1, *ROUTER, *GATEWAY], 1443, TOO_LARGE),
+    ([VM1, *ROUTER, *GATEWAY], 1442, []),
+    # One whose port is gone.
+    ([VM1, ("gone", "", "ls2", "c2", {}), *ROUTER], 1443, []),
+    # Not on that chassis.
+    ([("vm1", "", "ls1", "c2", {}), VM2], 1443, []),
+])
+def test_southbound(bindings, mtu, found):
+    databases = captured()
+    row(databases[0], "Interface", "vm1").update(mtu=mtu, mtu_request=mtu)
+    assert sorted(find(databases, southbound(*bindings))) == sorted(found)
+
+
+def with_provider(databases, mtu):
+    """Adds br-phy to the physical network "phys", with up0 at that MTU."""
+    for each in databases:
+        each.tables["Open_vSwitch"][0]["external_ids"][
+            "ovn-bridge-mappings"] = "phys:br-phy"
+        row(each, "Interface", "up0").update(mtu=mtu, mtu_request=mtu)
+    return databases
+
+
+LOCALNET = ("provnet", "localnet", "ls1", None, {"network_name": "phys"})
+
+
+@pytest.mark.parametrize("guests,port,found", [
+    # Nothing of the provider network goes by the tunnel.
+    (1500, 1500, []),
+    (9000, 1500, [("uplink", host, "up0", 9000) for host in ("c1", "c2")]),
+    (9000, 9000, []),
+])
+def test_southbound_provider_network(guests, port, found):
+    databases = with_provider(captured(), port)
+    for n, name in enumerate(("vm1", "vm2")):
+        row(databases[n], "Interface", name).update(
+            mtu=guests, mtu_request=guests)
+    assert find(databases, southbound(VM1, VM2, LOCALNET)) == found
+
+
+def kube_ovn(pods):
+    """Returns a node of kube-ovn: the kernel's datapath; pods and the node's
+    own port, ovn0, at that MTU; the tunnel leaves by eth0, which isn't in Open
+    vSwitch."""
+    node = captured()[0]
+    row(node, "Bridge", "br-int")["datapath_type"] = "system"
+    bridges = node.tables["Open_vSwitch"][0]
+    bridges["bridges"] = row(node, "Bridge", "br-int")["_uuid"]
+    row(node, "Interface", "ovn-c2-0")["status"][
+        "tunnel_egress_iface"] = "eth0"
+    for name, kind, lport in (("vm1", "", "web-0.default"),
+                              ("tap5c2d8b0e-60", "internal", "node-c1")):
+        row(node, "Interface", name).update(
+            type=kind, mtu=pods, mtu_request=[], options={}, status={},
+            external_ids={"iface-id": lport, "ovn-installed": "true"})
+    return node
+
+
+@pytest.mark.parametrize("pods,nic,found", [
+    (1400, 1500, []),
+    (8900, 9000, []),
+    (1500, 1500, [("tunnel", "c1", "ovn-c2-0", 1558)]),
+    (8900, 1500, [("tunnel", "c1", "ovn-c2-0", 8958)]),
+])
+def test_kube_ovn(monkeypatch, pods, nic, found):
+    monkeypatch.setattr(tunnels, "kernel_mtu",
+                        lambda device: nic if device == "eth0" else None)
+    topology = networks.Topology([model.Host(kube_ovn(pods), True)])
+    assert [(f.kind, f.host.name, f.interface.name, f.numbers["needs"])
+            for f in check.check(topology)] == found
+
+
+@pytest.mark.parametrize("guest,southbound,need", [
+    (1442, None, 1500),
+    (1300, None, 1358),
+    (8942, None, 9000),
+    (1300, southbound(VM1, VM2), 1500),     # vm2 has 1442.
+    (1300, southbound(VM1), 1500),          # Nobody needs the tunnel.
+])
+def test_what_a_tunnel_must_pass(monkeypatch, guest, southbound, need):
+    databases = captured()
+    row(databases[0], "Interface", "vm1").update(mtu=guest, mtu_request=guest)
+    topology = networks.Topology([model.Host(databases[0])], southbound)
+    if southbound:
+        topology = networks.Topology([model.Host(each) for each in databases],
+                                     southbound)
+    monkeypatch.setattr(probe, "is_own", lambda address: False)
+    assert dict(main.probe_targets(topology, None))["172.16.0.2"] == need
 
 
 @pytest.mark.parametrize("kind,options,tagged,expected", [
