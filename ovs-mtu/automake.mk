@@ -11,6 +11,7 @@ MAN_ROOTS += utilities/ovs-mtu.8
 man_MANS += utilities/ovs-mtu.8
 EXTRA_DIST += utilities/ovs-mtu.in
 EXTRA_DIST += utilities/ovs-mtu-bashcomp.bash
+EXTRA_DIST += python/ovs/tests/mtu_guest.json
 EXTRA_DIST += python/ovs/tests/mtu_ovn.json
 pkgdata_DATA += utilities/ovs-mtu-rules.yml
 EXTRA_DIST += utilities/ovs-mtu-rules.yml

@@ -21,7 +21,8 @@ import shlex
 from ovs.mtu.tunnels import Underlay
 
 DEFAULT_MTU = 1500
-DROPS = ("ovs_rx_mtu_exceeded_drops", "ovs_tx_mtu_exceeded_drops")
+DROPS = ("ovs_rx_mtu_exceeded_drops", "ovs_tx_mtu_exceeded_drops",
+         "ovs_tx_guest_buffer_drops")
 
 
 class Finding:
@@ -30,8 +31,8 @@ class Finding:
     kind: the rule that found it.  where: the Interface, or a Bridge.
     numbers: by name.  commands: those that fix it, or none."""
 
-    KINDS = ("network", "uplink", "tunnel", "bond", "guest", "request",
-             "drops", "bfd", "internal")
+    KINDS = ("network", "uplink", "tunnel", "bond", "guest", "buffers",
+             "request", "drops", "bfd", "internal")
 
     def __init__(self, kind, where, text, numbers, commands=()):
         assert kind in self.KINDS
@@ -61,6 +62,7 @@ def check(topology, before=None):
         if not interface.is_accepted(interface.mtu):
             rules += [check_request(interface),
                       check_guest(topology, interface),
+                      check_buffers(interface),
                       check_drops(interface, before or {}),
                       check_bfd(interface),
                       check_internal(topology, interface)]
@@ -330,19 +332,35 @@ def check_guest(topology, interface):
         [command] if is_certain else [])
 
 
+def check_buffers(interface):
+    limit, mtu = interface.guest_limit, interface.mtu
+    if limit and mtu and mtu > limit:
+        yield Finding(
+            "buffers", interface, f"{interface.name}: the guest has no "
+            "mergeable buffers (VIRTIO_NET_F_MRG_RXBUF), and need not have "
+            f"any for packets above {limit}, but the port has MTU {mtu}: "
+            "packets that don't fit are dropped",
+            {"mtu": mtu, "guest_limit": limit})
+
+
 def check_drops(interface, before):
     then = before.get((interface.host.name, interface.name))
     if then is None:
         return
     now = [interface.statistics.get(key, 0) for key in DROPS]
     # Counters that have become smaller are those of a new port.
-    rx, tx = [n - b if n >= b else n for n, b in zip(now, then)]
+    rx, tx, refused = [n - b if n >= b else n for n, b in zip(now, then)]
     if rx or tx:
         yield Finding(
             "drops", interface, f"{interface.name}: dropped {rx} received and "
             f"{tx} outgoing packets that were larger than MTU {interface.mtu} "
             "allows",
             {"mtu": interface.mtu or 0, "rx_drops": rx, "tx_drops": tx})
+    if refused:
+        yield Finding(
+            "drops", interface, f"{interface.name}: dropped {refused} "
+            "outgoing packets that were larger than the guest's buffers",
+            {"mtu": interface.mtu or 0, "guest_drops": refused})
 
 
 def check_bfd(interface):

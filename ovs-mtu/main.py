@@ -98,12 +98,13 @@ def run_show(args):
 
 
 def read_before(path):
-    """Returns {(host, interface): [drops received, to send]} from the output
-    of "show --format=json"."""
+    """Returns {(host, interface): counters of check.DROPS} from the output of
+    "show --format=json"."""
     try:
         with open(path) as file:
             return {(i["host"], i["interface"]):
-                    [i.get("rx_drops", 0), i.get("tx_drops", 0)]
+                    [i.get(key, 0)
+                     for key in ("rx_drops", "tx_drops", "guest_drops")]
                     for i in json.load(file)["interfaces"]}
     except (OSError, ValueError, KeyError, TypeError) as e:
         fail(f"{path}: not the output of \"ovs-mtu --format=json show\" ({e})")

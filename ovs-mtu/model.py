@@ -28,6 +28,15 @@ from ovs.mtu.database import COLUMNS
 ACCEPT, NETWORK = "ovs-mtu-accept", "ovs-mtu-network"
 
 
+# Features of virtio-net (its specification, 5.1.3): those with which a guest
+# takes packets of any size, and that with which it knows its MTU.
+ANY_SIZE = sum(1 << bit for bit in (
+    7, 8, 10,                           # VIRTIO_NET_F_GUEST_TSO4, TSO6, UFO
+    15,                                 # VIRTIO_NET_F_MRG_RXBUF
+    54, 55))                            # VIRTIO_NET_F_GUEST_USO4, USO6
+KNOWS_MTU = 1 << 3                      # VIRTIO_NET_F_MTU
+
+
 def as_list(value):
     return value if isinstance(value, list) else [value]
 
@@ -244,6 +253,23 @@ class Interface:
         self.path_mtu = int(path_mtu) if path_mtu.isdigit() else None
         self.network_mtu = self.guest_mtu or self.mtu
         self.is_controlled = self.type.startswith(("dpdk", "dummy"))
+
+    @property
+    def guest_limit(self):
+        """The largest packets for which its guest must have buffers, or None
+        if it takes any, or nothing is known about it.
+
+        Without the features of ANY_SIZE, a guest's buffers must hold 1,526
+        bytes, 12 of which are virtio's header (5.1.6.3.1 of the
+        specification), and packets of its MTU, if it has negotiated that
+        (5.1.4.2)."""
+        try:
+            features = int(self.status["features"], 16)
+        except (KeyError, ValueError):
+            return None
+        if not self.type.startswith("dpdkvhostuser") or features & ANY_SIZE:
+            return None
+        return max(1500, features & KNOWS_MTU and self.guest_mtu or 0)
 
     @property
     def mtu_error(self):

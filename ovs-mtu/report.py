@@ -53,7 +53,8 @@ def interface_to_json(interface, topology):
         neighbour=interface.neighbour or None,
         drops=interface.drops or None,
         rx_drops=interface.statistics.get(DROPS[0]),
-        tx_drops=interface.statistics.get(DROPS[1]))
+        tx_drops=interface.statistics.get(DROPS[1]),
+        guest_drops=interface.statistics.get(DROPS[2]))
     if interface.is_tunnel:
         underlay = topology.underlay(interface)
         name, mtu, _ = underlay.bottleneck or (None, None, None)

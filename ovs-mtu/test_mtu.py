@@ -122,6 +122,36 @@ def test_servers_of_a_cluster(remote, expected):
     assert database.servers(remote) == expected
 
 
+@pytest.mark.parametrize("features,guest_mtu,found", [
+    (0, None, [("buffers", "v")]),      # As captured.
+    (0, 9000, [("buffers", "v")]),      # The guest doesn't know that.
+    (1 << 3, 9000, []),                 # VIRTIO_NET_F_MTU
+    (1 << 3, 8999, [("buffers", "v")]),
+    (1 << 15, None, []),                # VIRTIO_NET_F_MRG_RXBUF
+    (1 << 7, None, []),                 # VIRTIO_NET_F_GUEST_TSO4
+    (1 << 11, None, [("buffers", "v")]),    # VIRTIO_NET_F_HOST_TSO4
+])
+def test_guest_without_mergeable_buffers(features, guest_mtu, found):
+    # testpmd with net_virtio_user and mrg_rxbuf=0, on a port of 9000.
+    databases = captured("guest")
+    status = row(databases[0], "Interface", "v")["status"]
+    assert not int(status["features"], 16) & 1 << 15
+    status["features"] = f"{int(status['features'], 16) | features:#x}"
+    if guest_mtu:
+        status["guest_mtu"] = str(guest_mtu)
+    assert [(kind, name) for kind, _, name, _ in find(databases)] == found
+
+
+def test_packets_that_guest_refused():
+    # As captured, after three such packets.
+    topology = networks.Topology([model.Host(each)
+                                  for each in captured("guest")])
+    host = topology.hosts[0].name
+    before = {(host, "v"): [0, 0, 1], (host, "a"): [0, 0, 0]}
+    found = [f for f in check.check(topology, before) if f.kind == "drops"]
+    assert [f.numbers for f in found] == [{"mtu": 9000, "guest_drops": 2}]
+
+
 def test_row_that_is_missing():
     broken = captured()[0]
     broken.tables["Port"].pop()
