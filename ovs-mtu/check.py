@@ -15,6 +15,7 @@
 """Finds what is wrong: a function for each rule, which yields Findings."""
 
 import collections
+import functools
 import itertools
 import shlex
 
@@ -31,8 +32,8 @@ class Finding:
     kind: the rule that found it.  where: the Interface, or a Bridge.
     numbers: by name.  commands: those that fix it, or none."""
 
-    KINDS = ("network", "uplink", "tunnel", "bond", "guest", "buffers",
-             "request", "drops", "bfd", "internal")
+    KINDS = ("network", "uplink", "neighbor", "tunnel", "bond", "guest",
+             "buffers", "request", "drops", "bfd", "internal")
 
     def __init__(self, kind, where, text, numbers, commands=()):
         assert kind in self.KINDS
@@ -57,7 +58,8 @@ def check(topology, before=None):
     If the same hop is too small for several needs, only the largest is
     reported."""
     rules = [check_networks(topology), check_exits(topology),
-             check_neutron(topology), check_bonds(topology)]
+             check_neutron(topology), check_neighbors(topology),
+             check_bonds(topology)]
     for interface in topology.interfaces:
         if not interface.is_accepted(interface.mtu):
             rules += [check_request(interface),
@@ -66,18 +68,18 @@ def check(topology, before=None):
                       check_drops(interface, before or {}),
                       check_bfd(interface),
                       check_internal(topology, interface)]
-    findings, largest = [], {}
+    findings, by_hop = [], {}
     for finding in itertools.chain(*rules):
         if finding.bridge.accept == "any":
             continue
-        if finding.kind not in ("uplink", "tunnel"):
+        if finding.kind not in ("uplink", "neighbor", "tunnel"):
             findings.append(finding)
             continue
         key = finding.kind, finding.interface
-        if (key not in largest or largest[key].numbers["needs"]
+        if (key not in by_hop or by_hop[key].numbers["needs"]
                 < finding.numbers["needs"]):
-            largest[key] = finding
-    return sorted(findings + list(largest.values()), key=Finding.sort_key)
+            by_hop[key] = finding
+    return sorted(findings + list(by_hop.values()), key=Finding.sort_key)
 
 
 def vsctl(host, *args):
@@ -135,14 +137,18 @@ def differ(topology, where, text, ends, vlan, commands=()):
         commands)
 
 
-def too_small(topology, network, ends, hop, command=None, is_exit=False):
-    """Returns the Finding that a hop, an Interface or an Underlay, doesn't
-    take the largest packets of a network.  is_exit: it is one of several
-    exits, of which none does."""
+def largest(topology, network, ends):
+    """Returns the largest MTU of ends of a network, and whose it is."""
     need = max(mtu for _, mtu in ends)
     whose = shorten([label(topology, i) for i, mtu in ends if mtu == need])
-    if network.label:
-        whose += f", {network.label}"
+    return need, whose + (f", {network.label}" if network.label else "")
+
+
+def too_small(topology, network, ends, hop, command=None, is_exit=False):
+    """Returns the Finding that a hop, an Interface or an Underlay, doesn't
+    take the largest packets of a network.  is_exit: it is the best of several
+    exits."""
+    need, whose = largest(topology, network, ends)
     commands = [command] if command else []
     if isinstance(hop, Underlay):
         name, mtu, _ = hop.bottleneck
@@ -228,11 +234,8 @@ def check_exits(topology):
     """Reports networks for which no exit is large enough."""
     for network in topology.networks:
         ends = [(i, i.network_mtu) for i in network.guests]
-        exits = topology.exits(network) if ends else []
-        if not exits or not network.kinds and (
-                network.transit or network.tunnels):
-            continue
-        if are_too_small(exits, max(mtu for _, mtu in ends)):
+        exits = decided_exits(topology, network) if ends else []
+        if exits and are_too_small(exits, max(mtu for _, mtu in ends)):
             # An exit that is as large as some guests is right for these.
             right = {mtu for _, mtu in ends}
             port, _ = max(exits, key=lambda each: (each[1] not in right,
@@ -240,6 +243,13 @@ def check_exits(topology):
             yield too_small(topology, network, ends, topology.underlay(
                 port.first) if port.first.is_tunnel else port.smallest,
                 is_exit=len(exits) > 1)
+
+
+def decided_exits(topology, network):
+    """Returns the exits of a network, if only flows decide how it goes on."""
+    if not network.kinds and (network.transit or network.tunnels):
+        return []
+    return topology.exits(network)
 
 
 def are_too_small(exits, need):
@@ -279,6 +289,58 @@ def check_neutron_tunnels(topology, network, hosts):
         if peer and peer.host in hosts and mtu is not None and mtu < need:
             yield too_small(topology, network, ends,
                             topology.underlay(port.first))
+
+
+# What is at the other end of links.
+
+def check_neighbors(topology):
+    """Reports neighbors, by LLDP, that don't take what a network needs."""
+    if not any(i.neighbor_frame for i in topology.interfaces):
+        return
+    # Many networks, and tunnels, leave by the same ports.
+    refused = functools.lru_cache(None)(functools.partial(refusing, topology))
+    for network in topology.networks:
+        ends = network.ends() if network.is_one else [
+            (i, i.network_mtu) for i in network.guests]
+        if not ends or network.bridge.by_flows and not network.guests:
+            continue
+        need, whose = largest(topology, network, ends)
+        found = set()
+        for port in network.transit:
+            found.update(refused(port, need))
+        for interface, tagged in network.tunnels.items():
+            found.update(refused(interface.port, need, tagged))
+        exits = [port for port, mtu in decided_exits(topology, network)
+                 if mtu is None or mtu >= need]
+        if all(refused(port, need) for port in exits):
+            found.update(*(refused(port, need) for port in exits))
+        for interface, needs in found:
+            size = interface.neighbor_frame
+            yield Finding(
+                "neighbor", interface,
+                f"{interface.name}: its neighbor, {interface.neighbor}, takes "
+                f"frames of up to {size} bytes, but packets of up to {needs} "
+                f"leave by it ({whose})", {"frame_size": size, "needs": needs})
+
+
+def refusing(topology, port, need, tagged=False):
+    """Returns [(Interface, MTU needed there)] where the neighbor doesn't take
+    packets that leave by that port.
+
+    What a frame has beside the packet counts for nothing here, since not all
+    devices count it: what is found is certain."""
+    ports, is_choice = [port], False
+    if port.first.is_tunnel:
+        underlay = topology.underlay(port.first, tagged)
+        need += underlay.overhead or 0
+        ports = [hop.port for _, _, hop in underlay.hops
+                 if hop and hop.port.is_transit]
+        is_choice = underlay.is_choice
+    found = [[(i, need) for i in each.interfaces
+              if i.is_up and i.neighbor and not i.is_accepted(i.mtu)
+              and (i.neighbor_frame or need) < need] for each in ports]
+    return ([] if is_choice and not all(found)
+            else list(itertools.chain(*found)))
 
 
 # Single ports and interfaces.

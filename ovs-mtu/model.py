@@ -225,6 +225,7 @@ class Port:
 class Interface:
     """is_controlled: nobody but Open vSwitch sets its MTU.
     limits: the smallest and the largest MTU, or None each.
+    neighbor_frame: the largest frame that the neighbor takes, or None.
     network_mtu: what a guest behind it believes its network to have.
     path_mtu: of a tunnel, by BFD, or None."""
 
@@ -251,6 +252,7 @@ class Interface:
         self.limits = self.number("min_mtu"), self.number("max_mtu")
         path_mtu = self.bfd_status.get("path_mtu", "")
         self.path_mtu = int(path_mtu) if path_mtu.isdigit() else None
+        self.neighbor_frame = self.number("lldp_max_frame_size")
         self.network_mtu = self.guest_mtu or self.mtu
         self.is_controlled = self.type.startswith(("dpdk", "dummy"))
 
@@ -292,10 +294,14 @@ class Interface:
                 if key.startswith("ovs_") and key.endswith("_drops")}
 
     @property
-    def neighbour(self):
-        """{what: value} that the device at the other end tells by LLDP."""
-        return {key[5:]: value for key, value in self.status.items()
-                if key.startswith("lldp_")}
+    def neighbor(self):
+        """The device and port at the other end of the link, or None."""
+        name, port, description = [self.status.get("lldp_" + key) for key in (
+            "system_name", "port_id", "port_description")]
+        name = name or self.status.get("lldp_chassis_id")
+        if description not in (None, port):
+            port = f"{port} ({description})"
+        return name and port and f"{name}, port {port}"
 
     def number(self, key):
         """Returns that number of the column "status", or None."""

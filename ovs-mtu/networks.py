@@ -132,10 +132,12 @@ class Topology:
         """Returns [(port, MTU or None)] by which packets of a network can
         leave the host if flows send them there: ports that lead elsewhere, and
         tunnels."""
-        key = frozenset(network.doors)
+        key = frozenset(network.doors), frozenset(network.kinds)
         if key not in self._exits:
-            self._exits[key] = list(self._find_exits(network.doors))
-        return [each for each in self._exits[key] if network.goes_by(each[0])]
+            self._exits[key] = [each for each
+                                in self._find_exits(network.doors)
+                                if network.goes_by(each[0])]
+        return self._exits[key]
 
     def tunnel_need(self, tunnel):
         """Returns the largest packets that a tunnel must take inside, as far

@@ -265,11 +265,11 @@ class Page:
 
     def box(self, network, interface, mtu=None):
         """Returns (whether something is wrong with it, its element)."""
-        about = neighbour(interface)
+        about = neighbor(interface)
         return self.draw_box(
             self.label(interface), f"MTU {mtu or interface.mtu or 'unknown'}",
             self.reasons(network, interface),
-            limits(interface), about and f"neighbour: {about}",
+            limits(interface), about and f"neighbor: {about}",
             dropped(interface))
 
     def tunnel(self, network, underlay):
@@ -315,7 +315,7 @@ class Page:
 
     def list_interfaces(self, host):
         head = ("bridge", "interface", "type", "VLAN", "MTU", "requested",
-                "limits", "guest has", "neighbour", "dropped", "wrong")
+                "limits", "guest has", "neighbor", "dropped", "wrong")
         rows = [self.row(i) for bridge in host.bridges
                 for port in bridge.ports for i in port.interfaces]
         missing = (tag("p", "Its database is older and has no "
@@ -341,7 +341,7 @@ class Page:
             i.type, i.port.access, i.mtu,
             None if requested is None else f"{requested}{by}",
             tunnel_limit(underlay) if underlay else limits(i), i.guest_mtu,
-            neighbour(i), drops(i), "; ".join(f.text for f in found))
+            neighbor(i), drops(i), "; ".join(f.text for f in found))
         return tag("tr", *[
             tag("td", cell, class_="number" if isinstance(cell, int) else None)
             for cell in cells], id=self.ids[i],
@@ -368,10 +368,11 @@ def tunnel_limit(underlay: Underlay):
     return f"up to {underlay.limit} ({name} has {mtu})"
 
 
-def neighbour(interface):
+def neighbor(interface):
     """What the device at the other end tells of itself."""
-    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value
-                     in sorted(interface.neighbour.items())) or None
+    size = interface.neighbor_frame
+    return interface.neighbor and interface.neighbor + (
+        f", takes frames of up to {size} bytes" if size else "")
 
 
 def drops(interface):

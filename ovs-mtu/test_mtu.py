@@ -76,6 +76,63 @@ def test_ovn_guests_are_guests():
             if i.is_guest] == ["vm1", "vm2"]
 
 
+def say_neighbor(a_database, frame, **more):
+    """Has the uplink's neighbor say what a switch does."""
+    row(a_database, "Interface", "up0")["status"].update(
+        lldp_system_name="leaf1", lldp_chassis_id="00:1c:73:00:00:01",
+        lldp_port_id="Ethernet1/7", lldp_max_frame_size=str(frame), **more)
+
+
+# Packets of 1442 in Geneve are packets of 1500.
+@pytest.mark.parametrize("frame,found", [
+    (9216, []), (1518, []), (1500, []),
+    (1499, [("neighbor", "c1", "up0", 1500)]),
+    (60, [("neighbor", "c1", "up0", 1500)]),
+    ("absurd", []), ("", []), (-1, []),
+])
+def test_neighbor(frame, found):
+    databases = captured()
+    say_neighbor(databases[0], frame)
+    assert find(databases) == found
+
+
+def test_neighbor_of_large_packets():
+    databases = captured()
+    for each, guest in zip(databases, ("vm1", "vm2")):
+        for name, mtu in (guest, 8942), ("up0", 9000), ("br-phy", 9000):
+            row(each, "Interface", name).update(mtu=mtu, mtu_request=mtu)
+        say_neighbor(each, 1518, lldp_port_description="to rack 7")
+    assert find(databases) == [("neighbor", "c1", "up0", 9000),
+                               ("neighbor", "c2", "up0", 9000)]
+    topology = networks.Topology([model.Host(each) for each in databases])
+    assert check.check(topology)[0].text == (
+        "up0: its neighbor, leaf1, port Ethernet1/7 (to rack 7), takes frames "
+        "of up to 1518 bytes, but packets of up to 9000 leave by it "
+        "(c1:br-phy)")
+
+
+def test_neighbor_that_is_accepted():
+    databases = captured()
+    say_neighbor(databases[0], 1400)
+    row(databases[0], "Interface", "up0")["external_ids"].update(
+        {"ovs-mtu-accept": "any"})
+    assert find(databases) == []
+
+
+@pytest.mark.parametrize("status,expected", [
+    ({}, None),
+    ({"lldp_chassis_id": "02:00:00:00:00:01"}, None),
+    ({"lldp_chassis_id": "02:00:00:00:00:01", "lldp_port_id": "7"},
+     "02:00:00:00:00:01, port 7"),
+    ({"lldp_system_name": "s", "lldp_port_id": "7",
+      "lldp_port_description": "7"}, "s, port 7"),
+])
+def test_name_of_neighbor(status, expected):
+    databases = captured()
+    row(databases[0], "Interface", "up0")["status"].update(status)
+    assert model.Host(databases[0]).interfaces["up0"].neighbor == expected
+
+
 def test_request_that_is_not_in_effect():
     databases = captured()
     row(databases[0], "Interface", "vm1")["mtu_request"] = 9000

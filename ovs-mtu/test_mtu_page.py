@@ -127,7 +127,6 @@ def test_names_are_no_html():
     ("statistics", "ovs_tx_failure_drops", 0, None),
     ("statistics", "tx_packets", 7, None),
     ("status", "max_mtu", "9702", "could have ? to 9702"),
-    ("status", "lldp_system_name", "leaf1", "neighbour: system name leaf1"),
 ])
 def test_what_a_hop_tells(column, key, value, expected):
     databases = captured()
@@ -136,6 +135,15 @@ def test_what_a_hop_tells(column, key, value, expected):
     vm1[column] = {key: value}
     assert Reader(render(databases)).boxes["c1: vm1"][1] == " ".join(
         filter(None, ["c1: vm1 MTU 1442", expected]))
+
+
+def test_what_a_neighbor_tells():
+    databases = captured()
+    interface(databases[0], "up0")["status"] = {
+        "lldp_system_name": "leaf1", "lldp_port_id": "Eth7",
+        "lldp_max_frame_size": "1522"}
+    assert ("neighbor: leaf1, port Eth7, takes frames of up to 1522 bytes"
+            in Reader(render(databases)).words)
 
 
 def test_databases_that_cant_be_read():

@@ -22,6 +22,8 @@ TESTSUITE_AT += tests/ovs-vsctl-mtu.at
 TESTSUITE_AT += tests/vswitchd-bridge-mtu.at
 TESTSUITE_AT += tests/ovs-mtu.at
 TESTSUITE_AT += tests/bfd-mtu.at
+TESTSUITE_AT += tests/bfd-controller.at
+TESTSUITE_AT += tests/lldp.at
 
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-check-macros.at
@@ -49,6 +51,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-low.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-restart.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-error.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-kernel.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-lldp.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-bridge.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-paths.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-guest.at
