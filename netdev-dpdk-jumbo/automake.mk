@@ -16,6 +16,8 @@ lib_libopenvswitch_la_SOURCES += lib/dpdk-mempool.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-dpdk-compat.h
 lib_libopenvswitch_la_SOURCES += lib/netdev-mtu.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-mtu.h
+lib_libopenvswitch_la_SOURCES += lib/tnl-pmtu.c
+lib_libopenvswitch_la_SOURCES += lib/tnl-pmtu.h
 
 if DPDK_NETDEV
 lib_libopenvswitch_la_SOURCES += lib/dpdk-memory.c

@@ -24,6 +24,7 @@ TESTSUITE_AT += tests/ovs-mtu.at
 TESTSUITE_AT += tests/bfd-mtu.at
 TESTSUITE_AT += tests/bfd-controller.at
 TESTSUITE_AT += tests/lldp.at
+TESTSUITE_AT += tests/tunnel-pmtu.at
 
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-check-macros.at
@@ -65,9 +66,11 @@ EXTRA_DIST += tests/ovsdb-relay.py
 EXTRA_DIST += tests/ovs-mtu.schema.json
 EXTRA_DIST += tests/ovs-mtu-prometheus.py
 EXTRA_DIST += tests/ovs-mtu-rules-test.yml
+EXTRA_DIST += tests/tunnel-pmtu.py
 
 tests_ovstest_SOURCES += tests/test-dpdk-mempool-demand.c
 tests_ovstest_SOURCES += tests/test-netdev-mtu.c
+tests_ovstest_SOURCES += tests/test-tnl-pmtu.c
 
 if DPDK_NETDEV
 tests_ovstest_SOURCES += tests/test-dpdk-mempool.h
