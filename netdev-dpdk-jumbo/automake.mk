@@ -18,6 +18,8 @@ lib_libopenvswitch_la_SOURCES += lib/netdev-mtu.c
 lib_libopenvswitch_la_SOURCES += lib/netdev-mtu.h
 lib_libopenvswitch_la_SOURCES += lib/tnl-pmtu.c
 lib_libopenvswitch_la_SOURCES += lib/tnl-pmtu.h
+lib_libopenvswitch_la_SOURCES += lib/tnl-too-big.c
+lib_libopenvswitch_la_SOURCES += lib/tnl-too-big.h
 
 if DPDK_NETDEV
 lib_libopenvswitch_la_SOURCES += lib/dpdk-memory.c

@@ -55,8 +55,21 @@ rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
 
 #ifndef DP_PACKET_OL_SHIFT_COUNT /* In dp-packet.h, from 3.6 on. */
 /* A packet that is to be segmented has a flag. */
+#if defined(DPDK_NETDEV)
 #define dp_packet_get_tso_segsz(PACKET)                                     \
     (dp_packet_hwol_is_tso(PACKET) ? MAX((PACKET)->mbuf.tso_segsz, 1) : 0)
+#elif __has_include("dp-packet-gso.h")
+#define dp_packet_get_tso_segsz(PACKET)                                     \
+    (dp_packet_hwol_is_tso(PACKET) ? MAX((PACKET)->tso_segsz, 1) : 0)
+#else
+#define dp_packet_get_tso_segsz(PACKET) 0
+#endif
+
+#if !__has_include("dp-packet-gso.h") /* From 3.4 on. */
+/* Tunnels don't take packets with offloads. */
+#define dp_packet_inner_l4(PACKET) NULL
+#define dp_packet_ol_send_prepare(PACKET, FLAGS)
+#endif
 
 /* For more descriptors than these, Open vSwitch takes its default, newer
  * releases take what the device has. */

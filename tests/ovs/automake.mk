@@ -25,6 +25,7 @@ TESTSUITE_AT += tests/bfd-mtu.at
 TESTSUITE_AT += tests/bfd-controller.at
 TESTSUITE_AT += tests/lldp.at
 TESTSUITE_AT += tests/tunnel-pmtu.at
+TESTSUITE_AT += tests/tnl-too-big.at
 
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-macros.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/jumbo-check-macros.at
@@ -62,6 +63,7 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-check.at
 EXTRA_DIST += tests/fuzz-netdev-mtu.c
 EXTRA_DIST += tests/frame_kinds.py
 EXTRA_DIST += tests/vhost-guest.py
+EXTRA_DIST += tests/tnl-too-big.py
 EXTRA_DIST += tests/ovsdb-relay.py
 EXTRA_DIST += tests/ovs-mtu.schema.json
 EXTRA_DIST += tests/ovs-mtu-prometheus.py
