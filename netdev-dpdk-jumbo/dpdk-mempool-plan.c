@@ -52,7 +52,7 @@ enum {
 };
 
 /* What a value may be: any text, or else one of these. */
-enum value_type { TEXT, CHOICE, DRIVER_NAME, NUMBER, DESCS };
+enum value_type { TEXT, CHOICE, DRIVER_NAME, NUMBER, NUMBER_OR_0, DESCS };
 
 static const struct {
     const char *name;
@@ -66,8 +66,8 @@ static const struct {
     [DEVARGS] = { "devargs", NEW_PORT | CHANGE, TEXT },
     [ADD] = { "add", NEW_PORT | CHANGE, NUMBER, 0, 1024 },
     [MTU] = { "mtu", NEW_PORT | CHANGE, NUMBER, DPDK_MIN_MTU, DPDK_MAX_MTU },
-    [PREPARED] = { "dpdk-prepared-mtu", NEW_PORT | CHANGE | HOST, NUMBER, 0,
-                   DPDK_MAX_MTU },
+    [PREPARED] = { "dpdk-prepared-mtu", NEW_PORT | CHANGE | HOST, NUMBER_OR_0,
+                   DPDK_MIN_MTU, DPDK_MAX_MTU },
     [NUMA] = { "numa", NEW_PORT | CHANGE, NUMBER, 0, RTE_MAX_NUMA_NODES - 1 },
     [N_RXQ] = { "n_rxq", NEW_PORT | CHANGE, NUMBER, 1, 1024 },
     [N_RXQ_DESC] = { "n_rxq_desc", NEW_PORT | CHANGE, DESCS, 1,
@@ -176,10 +176,13 @@ parse_value(enum key key, const char *text, int *number, const char *word)
         }
         break;
     case NUMBER:
+    case NUMBER_OR_0:
     case DESCS:
         if (!str_to_int(text, 10, number)
-            || *number < keys[key].min || *number > keys[key].max) {
-            return xasprintf("%s: not a number from %d to %d", word,
+            || ((*number || keys[key].type != NUMBER_OR_0)
+                && (*number < keys[key].min || *number > keys[key].max))) {
+            return xasprintf("%s: not %sa number from %d to %d", word,
+                             keys[key].type == NUMBER_OR_0 ? "0 or " : "",
                              keys[key].min, keys[key].max);
         }
         if (keys[key].type == DESCS && !is_pow2(*number)) {

@@ -114,6 +114,25 @@ netdev_mtu_who(const struct netdev_mtu_info *info)
             : "earlier request");
 }
 
+/* Adds to 'status', that of an interface, what it tells about 'info'. */
+void
+netdev_mtu_to_smap(const struct netdev_mtu_info *info, struct smap *status)
+{
+    const char *source = netdev_mtu_who(info);
+
+    smap_add_format(status, "min_mtu", "%d", info->limits.min);
+    smap_add_format(status, "max_mtu", "%d", info->limits.max);
+    if (source) {
+        smap_add(status, "mtu_source", source);
+    }
+    if (info->prepared_mtu) {
+        smap_add_format(status, "prepared_mtu", "%d", info->prepared_mtu);
+    }
+    if (info->guest_mtu) {
+        smap_add_format(status, "guest_mtu", "%d", info->guest_mtu);
+    }
+}
+
 /* Returns the MTU that ports are to be prepared for, or 0 for none, according
  * to 'config', other_config of the table Open_vSwitch or options of an
  * interface; 'default_mtu' if that says nothing, or something invalid. */

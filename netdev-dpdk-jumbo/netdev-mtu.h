@@ -69,12 +69,15 @@ struct netdev_mtu_info {
                                  * it. */
     int foreign_mtu;            /* The one that somebody else gave the kernel's
                                  * device behind it, or 0. */
+    int prepared_mtu;           /* What the device is prepared for, or 0. */
+    int guest_mtu;              /* The one that the guest was given, or 0. */
 };
 
 struct netdev_mtu_request netdev_mtu_choose(int64_t iface, int64_t bridge,
                                             bool follow_guest, bool is_ours);
 const char *netdev_mtu_who(const struct netdev_mtu_info *);
 char *netdev_mtu_explain(const struct netdev_mtu_info *);
+void netdev_mtu_to_smap(const struct netdev_mtu_info *, struct smap *);
 int netdev_mtu_prepared(const struct smap *config, int default_mtu);
 
 #endif /* netdev-mtu.h */
