@@ -72,7 +72,8 @@ GUEST_IS_UP = "guest is up"
 KVM_BOOT_SECONDS = 15
 
 TESTPMD = "dpdk-testpmd"
-PACKAGES = {"ip": "iproute2", "tcpdump": "tcpdump", TESTPMD: "dpdk-dev"}
+PACKAGES = {"ip": "iproute2", "tcpdump": "tcpdump", TESTPMD: "dpdk-dev",
+            "ping": "iputils-ping"}
 PROGRAMS = ("bin/ovs-vsctl", "bin/ovs-appctl", "bin/ovs-ofctl",
             "bin/ovsdb-tool", "sbin/ovsdb-server", "sbin/ovs-vswitchd",
             "share/openvswitch/vswitch.ovsschema")
@@ -91,7 +92,7 @@ class LabError(Exception):
 
 # What the lab needs.
 
-def missing(root, tools=tuple(PACKAGES), scapy=True):
+def missing(root, tools=("ip", "tcpdump", TESTPMD), scapy=True):
     """Returns a sentence for each thing that the lab lacks.
 
     tools, scapy: what is needed of PACKAGES, and to read captures.
@@ -958,6 +959,17 @@ def add_address(namespace, address, device="eth0"):
     run(["ip", "-n", namespace, "addr", "add", address, "dev", device])
 
 
+def enable_ipv6(namespace, *devices):
+    """Enables IPv6 for new devices of a namespace, and for those named, whose
+    addresses can be used at once."""
+    with in_namespace(namespace):
+        for name in ("default", *devices):
+            for key in "disable_ipv6", "accept_dad":
+                with open(f"/proc/sys/net/ipv6/conf/{name}/{key}",
+                          "w") as switch:
+                    switch.write("0")
+
+
 def offloads_off(device):
     """Makes the kernel send and receive frames on `device` unchanged.
 
@@ -971,6 +983,24 @@ def offloads_off(device):
             request = struct.pack("16sP", device.encode(),
                                   ctypes.addressof(value))
             fcntl.ioctl(control, 0x8946, request)
+
+
+TRANSFER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ovs",
+                        "tcp-transfer.py")
+
+
+def tcp_transfer(sender, receiver, address, n_bytes, seconds):
+    """Sends data by TCP from a namespace to an address in another; returns how
+    many seconds they took, None if they stall for that time."""
+    receive, send = (
+        ["ip", "netns", "exec", namespace, sys.executable, TRANSFER, how,
+         address, str(n_bytes), str(seconds)]
+        for namespace, how in ((receiver, "receive"), (sender, "send")))
+    with subprocess.Popen(receive, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as receiving:
+        run(send, 3 * seconds + 10, check=False)
+        printed = receiving.communicate()[0]
+    return None if receiving.returncode else float(printed)
 
 
 def read_capture(path):

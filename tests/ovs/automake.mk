@@ -59,12 +59,14 @@ SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-paths.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-guest.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-metrics.at
 SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-check.at
+SYSTEM_DPDK_TESTSUITE_AT += tests/system-dpdk-tunnel.at
 
 EXTRA_DIST += tests/fuzz-netdev-mtu.c
 EXTRA_DIST += tests/frame_kinds.py
 EXTRA_DIST += tests/vhost-guest.py
 EXTRA_DIST += tests/tnl-too-big.py
 EXTRA_DIST += tests/ovsdb-relay.py
+EXTRA_DIST += tests/tcp-transfer.py
 EXTRA_DIST += tests/ovs-mtu.schema.json
 EXTRA_DIST += tests/ovs-mtu-prometheus.py
 EXTRA_DIST += tests/ovs-mtu-rules-test.yml
