@@ -1,7 +1,6 @@
-"""Real OVN, as Debian packages it, on the switches of jumbo_lab:
+"""Real OVN, as build-aux/get-ovn makes it, on the switches of jumbo_lab:
 
-    ovn = ovn_lab.fetch(folder)                # unpacked, not installed
-    central = Central(lab, root, ovn)          # databases, ovn-northd
+    central = Central(lab, root, folder)       # databases, ovn-northd
     central.join(switch, "172.16.0.1")         # ovn-controller, a chassis
     central.nb("ls-add", "ls1", "--", "lsp-add", "ls1", "vm1", ...)
     switch.vsctl("set", "Interface", port, "external_ids:iface-id=vm1")
@@ -10,31 +9,8 @@
 
 import os
 import re
-import shutil
 
-from jumbo_lab import LabError, Process, run, wait_for
-
-PACKAGES = ("ovn-common", "ovn-central", "ovn-host")
-
-
-def fetch(folder):
-    """Unpacks OVN's packages into a folder, unless they are there; returns
-    where its programs are.
-
-    An installed OVN is used as it is."""
-    if shutil.which("ovn-northd") and shutil.which("ovn-controller"):
-        return "/usr"
-    prefix = f"{folder}/usr"
-    if not os.path.exists(f"{prefix}/bin/ovn-controller"):
-        os.makedirs(folder, exist_ok=True)
-        done = run(["sh", "-c", 'cd "$0" && apt-get -o '
-                    'APT::Sandbox::User=root download "$@" && '
-                    "for i in ./*.deb; do dpkg-deb -x $i .; done", folder,
-                    *PACKAGES], seconds=300, check=False)
-        if done.returncode:
-            raise LabError("OVN can't be had: " + done.stderr.strip())
-    return prefix
-
+from jumbo_lab import Process, run, wait_for
 
 class Central:
     """OVN's databases and ovn-northd."""
@@ -118,3 +94,9 @@ class Central:
                  in switch.vsctl("list-br").stdout.split(), 20,
                  controller.log)
         return controller
+
+
+def missing(ovn):
+    """Returns what has to be said if there is no OVN in that folder."""
+    return ([] if os.path.exists(f"{ovn}/bin/ovn-northd")
+            else [f"{ovn} has no OVN: run make ovn."])
