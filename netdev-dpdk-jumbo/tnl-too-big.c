@@ -510,6 +510,8 @@ tnl_too_big_turn(struct dp_packet_batch *answers)
     DP_PACKET_BATCH_FOR_EACH (i, packet, answers) {
         void *eth = dp_packet_data(packet);
 
+        /* No device fills in what the tunnel left to one. */
+        dp_packet_ol_send_prepare(packet, 0);
         if (netdev_tnl_is_header_ipv6(eth)) {
             struct ovs_16aligned_ip6_hdr *ip6 = netdev_tnl_ipv6_hdr(eth);
             union ovs_16aligned_in6_addr src = ip6->ip6_src;
