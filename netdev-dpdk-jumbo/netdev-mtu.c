@@ -120,8 +120,6 @@ netdev_mtu_to_smap(const struct netdev_mtu_info *info, struct smap *status)
 {
     const char *source = netdev_mtu_who(info);
 
-    smap_add_format(status, "min_mtu", "%d", info->limits.min);
-    smap_add_format(status, "max_mtu", "%d", info->limits.max);
     if (source) {
         smap_add(status, "mtu_source", source);
     }

@@ -163,7 +163,7 @@ def run_report(args):
         if not args.output:
             raise
         fail(f"{args.output}: {e.strerror}")
-    return FOUND if findings else status_of(hosts)
+    return FOUND if findings else status_of(hosts, topology.southbound)
 
 
 def count(n, what):
