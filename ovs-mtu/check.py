@@ -459,10 +459,10 @@ def check_internal(topology, interface):
              for i, tagged in network.tunnels.items()]
     if not ways or any(mtu is None for mtu, _ in ways):
         return
-    largest, name = max(ways)
-    if interface.mtu > largest:
+    limit, name = max(ways)
+    if interface.mtu > limit:
         yield Finding(
             "internal", interface, f"{interface.name}: MTU {interface.mtu} "
             "was not requested, and is larger than all that its packets can "
-            f"pass: {name} has the largest MTU, {largest}",
-            {"mtu": interface.mtu, "largest": largest})
+            f"pass: {name} has the largest MTU, {limit}",
+            {"mtu": interface.mtu, "largest": limit})

@@ -143,8 +143,8 @@ def run_check(args):
         report.print_findings(findings, len(hosts) > 1)
         if checked or status == FINE:
             print("%s checked: %s." % (
-                count(checked, "interface"),
-                count(len(findings), "problem") if findings
+                report.count(checked, "interface"),
+                report.count(len(findings), "problem") if findings
                 else "no problems"))
     return status
 
@@ -164,10 +164,6 @@ def run_report(args):
             raise
         fail(f"{args.output}: {e.strerror}")
     return FOUND if findings else status_of(hosts, topology.southbound)
-
-
-def count(n, what):
-    return f"{n} {what}" + ("" if n == 1 else "s")
 
 
 def probe_targets(topology, size):

@@ -17,6 +17,7 @@
 import collections
 import html
 
+from ovs.mtu.report import count
 from ovs.mtu.tunnels import Underlay
 
 # A network shows at most so many boxes of a kind, those with findings first.
@@ -114,10 +115,6 @@ def tag(name, *content, **attributes):
 
 def joined(elements):
     return Raw("".join(elements))
-
-
-def count(n, what):
-    return f"{n} {what}" + ("" if n == 1 else "s")
 
 
 class Page:

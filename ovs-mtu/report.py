@@ -24,6 +24,10 @@ from ovs.mtu.model import ACCEPT
 DATABASE_UP = "Whether the database could be read."
 
 
+def count(n, what):
+    return f"{n} {what}" + ("" if n == 1 else "s")
+
+
 def known(**values):
     """Returns those of the values that are known."""
     return {k: v for k, v in values.items() if v is not None}
