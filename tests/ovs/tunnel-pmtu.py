@@ -69,7 +69,8 @@ def frame(args, index):
             quoted += b'\xab\xcd\0\0'
         if 'key' in args:
             quoted += struct.pack('!I', number('key', 0))
-        quoted = struct.pack('!HH', flags, number('gre_proto', 0x6558)) + quoted
+        quoted = (struct.pack('!HH', flags, number('gre_proto', 0x6558))
+                  + quoted)
     else:
         quoted = struct.pack('!HHHH', 50000, number('dport', 4789),
                              number('udp_len', length - header), 0)
