@@ -43,7 +43,6 @@
 
 VLOG_DEFINE_THIS_MODULE(tnl_pmtu);
 
-#define ICMP4_FRAG_NEEDED 4     /* Code of ICMP4_DST_UNREACH. */
 #define IP_LINK_MIN_MTU 68      /* Of an IPv4 link (RFC 791), in bytes. */
 
 COVERAGE_DEFINE(tnl_pmtu_lowered);
@@ -180,6 +179,21 @@ tnl_pmtu_insert(const struct in6_addr *dst, int mtu)
     return true;
 }
 
+/* Makes 'mtu' that of the path to 'dst' from now on.  Returns true if
+ * successful, false if the table is full. */
+static bool
+tnl_pmtu_put(const struct in6_addr *dst, int mtu)
+    OVS_REQUIRES(mutex)
+{
+    struct tnl_pmtu_entry *e = tnl_pmtu_find(dst);
+
+    if (!e) {
+        return tnl_pmtu_insert(dst, mtu);
+    }
+    tnl_pmtu_update(e, mtu);
+    return true;
+}
+
 /* Lowers the MTU of the path to 'dst' to 'mtu' bytes, but not below the
  * minimum of its IP version, or confirms it.  A larger MTU than the one that
  * is known is ignored. */
@@ -187,7 +201,7 @@ void
 tnl_pmtu_lower(const struct in6_addr *dst, int mtu)
 {
     struct tnl_pmtu_entry *e;
-    bool changed = true;
+    bool changed = false;
     int old_mtu;
 
     mtu = MAX(mtu, tnl_pmtu_min(dst));
@@ -205,15 +219,9 @@ tnl_pmtu_lower(const struct in6_addr *dst, int mtu)
     }
 
     ovs_mutex_lock(&mutex);
-    e = tnl_pmtu_find(dst);
     old_mtu = tnl_pmtu_lookup(dst);
-    if (!e) {
-        changed = tnl_pmtu_insert(dst, mtu);
-    } else if (!old_mtu || mtu <= old_mtu) {
-        tnl_pmtu_update(e, mtu);
-        changed = mtu != old_mtu;
-    } else {
-        changed = false;
+    if (!old_mtu || mtu <= old_mtu) {
+        changed = tnl_pmtu_put(dst, mtu) && mtu != old_mtu;
     }
     ovs_mutex_unlock(&mutex);
 
@@ -461,9 +469,8 @@ static void
 tnl_pmtu_set(struct unixctl_conn *conn, int argc OVS_UNUSED,
              const char *argv[], void *aux OVS_UNUSED)
 {
-    struct tnl_pmtu_entry *e;
     struct in6_addr dst;
-    bool ok = true;
+    bool ok;
     int mtu;
 
     if (!tnl_pmtu_parse_ip(conn, argv[1], &dst)) {
@@ -481,12 +488,7 @@ tnl_pmtu_set(struct unixctl_conn *conn, int argc OVS_UNUSED,
     }
 
     ovs_mutex_lock(&mutex);
-    e = tnl_pmtu_find(&dst);
-    if (e) {
-        tnl_pmtu_update(e, mtu);
-    } else {
-        ok = tnl_pmtu_insert(&dst, mtu);
-    }
+    ok = tnl_pmtu_put(&dst, mtu);
     ovs_mutex_unlock(&mutex);
 
     if (ok) {

@@ -55,6 +55,8 @@
 #define TNL_PMTU_MIN_V4 576
 #define TNL_PMTU_MIN_V6 1280
 
+#define ICMP4_FRAG_NEEDED 4     /* Code of ICMP4_DST_UNREACH (RFC 792). */
+
 #define TNL_PMTU_EXPIRES_MS (10 * 60 * 1000)
 
 /* Maximum number of remotes. */

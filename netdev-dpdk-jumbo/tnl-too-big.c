@@ -382,7 +382,7 @@ compose_answer(const struct dp_packet *packet, const struct flow *flow,
         ip->ip_csum = csum(ip, l3_len);
 
         icmp->icmp_type = ICMP4_DST_UNREACH;
-        icmp->icmp_code = 4; /* Fragmentation needed. */
+        icmp->icmp_code = ICMP4_FRAG_NEEDED;
         icmp->icmp_fields.frag.mtu = htons(mtu);
         icmp->icmp_csum = csum(icmp, icmp_len);
     } else {

@@ -70,6 +70,7 @@ EXTRA_DIST += tests/tcp-transfer.py
 EXTRA_DIST += tests/ovs-mtu.schema.json
 EXTRA_DIST += tests/ovs-mtu-prometheus.py
 EXTRA_DIST += tests/ovs-mtu-rules-test.yml
+EXTRA_DIST += tests/inet_checksum.py
 EXTRA_DIST += tests/tunnel-pmtu.py
 
 tests_ovstest_SOURCES += tests/test-dpdk-mempool-demand.c

@@ -38,13 +38,7 @@ import ipaddress
 import struct
 import sys
 
-
-def checksum(data):
-    data += b'\0' * (len(data) % 2)
-    total = sum(struct.unpack('!%dH' % (len(data) // 2), data))
-    while total >> 16:
-        total = (total & 0xffff) + (total >> 16)
-    return ~total & 0xffff
+from inet_checksum import checksum
 
 
 def frame(args, index):
