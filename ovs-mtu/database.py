@@ -252,7 +252,10 @@ def connect(stream):
     """Waits, like Database.read(), and returns a Connection."""
     while True:
         stream.run()
-        error = stream.connect()
+        try:
+            error = stream.connect()
+        except OSError as e:            # Of SSL, from older versions of OVS.
+            error = e.errno
         if error != errno.EAGAIN:
             break
         yield lambda poller: (stream.run_wait(poller),
