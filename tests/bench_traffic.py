@@ -162,6 +162,7 @@ class Forwarding(Part):
     beside = ""
     hugepages = False
     way = PORTS                    # that packets take, in and out
+    exit = "br0"                   # the bridge that has p1
     at_once = ("Both switches run at once, their PMD threads on one CPU, for ")
 
     @staticmethod
@@ -239,8 +240,9 @@ class Forwarding(Part):
         length, mtu = frame - FCS_LEN, self.mtu(frame)
         with bench.switch(build, MEMORY_MIB,
                           hugepages=self.hugepages) as (lab, switch):
-            self._add_guest(lab, switch, mtu)
-            switch.add_null(1, mtu, ",no-rx=1")   # all the CPU is for p0
+            self._add_more(lab, switch, mtu)
+            # All the CPU is for p0.
+            switch.add_null(1, mtu, ",no-rx=1", bridge=self.exit)
             switch.add_null(0, mtu, f",size={length}")
             for port in PORTS:
                 switch.wait(port, f"mtu={mtu}", "link_state=up")
@@ -253,7 +255,7 @@ class Forwarding(Part):
                 yield count
             self._check_length(switch, length)
 
-    def _add_guest(self, lab, switch, mtu):
+    def _add_more(self, lab, switch, mtu):
         """Adds what there is besides the two ports."""
 
     @staticmethod
@@ -296,7 +298,7 @@ class Forwarding(Part):
             "slices'.  Medians of "
             f"{how_many_runs(about)} (smallest to largest).  Frames are "
             "counted with their 4 bytes of FCS, which net_null and OVS leave "
-            "out.  The ports' MTU is 1500, or 9000 for the largest frames.",
+            "out.  The ports' MTU is 1500, or what the packets need.",
             header(about, "bytes"), lines)]
 
     def draw(self, axes, results, about):
@@ -331,7 +333,7 @@ class ForwardingIdle(Forwarding):
         self.hugepages = lacking_hugepages(bench) is None
         return super().measure(bench)
 
-    def _add_guest(self, lab, switch, mtu):
+    def _add_more(self, lab, switch, mtu):
         paths = [lab.path(f"v{number}") for number in range(IDLE_PORTS)]
         Guest(lab, paths, mtu=mtu, memory_mib=512,
               vdev=f"queues={IDLE_QUEUES}", args=[
@@ -381,6 +383,40 @@ class ForwardingHuge(Forwarding):
         if lacking:
             raise Skip(lacking)
         return super().measure(bench)
+
+
+class IntoTunnel(Forwarding):
+    """The same, into a tunnel, by a port whose MTU they fit."""
+
+    beside = "into a tunnel, "
+    way = ("p0", "t0")
+    exit = "br1"
+
+    def __init__(self, kind):
+        self.key = kind
+        self.title = f"Forwarding into {kind}, by the size of frames"
+
+    @staticmethod
+    def _frames(bench):
+        return FRAMES[:1] if bench.quick else FRAMES[::4]
+
+    @staticmethod
+    def mtu(frame):
+        return Forwarding.mtu(frame) + VXLAN_LEN
+
+    def _add_more(self, lab, switch, mtu):
+        add_tunnel(switch, self.key)
+
+
+def add_tunnel(switch, kind):
+    """Adds the tunnel t0 to br0, and br1, which it leaves by."""
+    switch.add_port("br0", "t0", f"type={kind}",
+                    f"options:remote_ip={ADDRESSES[1]}")
+    switch.add_bridge("br1")
+    switch.ofctl("add-flow", "br1", "actions=NORMAL")
+    add_address(switch.namespace, f"{ADDRESSES[0]}/24", "br1")
+    run(["ip", "-n", switch.namespace, "link", "set", "br1", "up"])
+    switch.appctl("tnl/neigh/set", "br1", ADDRESSES[1], "02:00:00:00:00:02")
 
 
 def lacking_hugepages(bench):
@@ -524,17 +560,9 @@ class Flows(Part):
         switch.add_vhost("br0", "v0", lab.path("v0"))
         out = "p1"
         if way.tunnel:
-            out = "vxlan0"
-            switch.add_port("br0", out, "type=vxlan",
-                            f"options:remote_ip={ADDRESSES[1]}")
-            switch.add_bridge("br1")
-            switch.add_port("br1", "p1", "type=dpdk",
-                            "options:dpdk-devargs=net_null1,no-rx=1")
-            switch.ofctl("add-flow", "br1", "in_port=LOCAL,actions=output:p1")
-            add_address(switch.namespace, f"{ADDRESSES[0]}/24", "br1")
-            run(["ip", "-n", switch.namespace, "link", "set", "br1", "up"])
-            switch.appctl("tnl/neigh/set", "br1", ADDRESSES[1],
-                          "02:00:00:00:00:02")
+            out = "t0"
+            add_tunnel(switch, "vxlan")
+            switch.add_null(1, 1500, ",no-rx=1", bridge="br1")
         else:
             self._add_sink(lab, switch)
         rules = lab.path("rules")

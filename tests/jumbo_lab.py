@@ -569,9 +569,9 @@ class Switch:
         self.add_port(bridge, port, "type=dpdk", "options:dpdk-devargs="
                       f"net_pcap_{port},iface={host.wire}", **how)
 
-    def add_null(self, number, mtu, devargs="", **how):
-        """Adds to br0 the type=dpdk port p<number>, a net_null device."""
-        self.vsctl("add-port", "br0", f"p{number}", "--", "set", "Interface",
+    def add_null(self, number, mtu, devargs="", bridge="br0", **how):
+        """Adds the type=dpdk port p<number>, a net_null device."""
+        self.vsctl("add-port", bridge, f"p{number}", "--", "set", "Interface",
                    f"p{number}", "type=dpdk", f"mtu_request={mtu}",
                    f"options:dpdk-devargs=net_null{number}{devargs}", **how)
 
