@@ -30,8 +30,8 @@
 #include "hash.h"
 #include "netdev-dpdk-compat.h"
 #include "netdev-native-tnl.h"
+#include "netdev-provider.h"
 #include "netdev-vport.h"
-#include "netdev.h"
 #include "netlink.h"
 #include "odp-netlink.h"
 #include "openvswitch/token-bucket.h"
@@ -109,7 +109,30 @@ static atomic_bool enabled = true;
 void
 tnl_too_big_set_enabled(bool enable)
 {
+    struct netdev **vports;
+    size_t n;
+
+    if (enable == tnl_too_big_is_enabled()) {
+        return;
+    }
     atomic_store_relaxed(&enabled, enable);
+
+    /* The status of tunnels changes. */
+    vports = netdev_get_vports(&n);
+    for (size_t i = 0; i < n; i++) {
+        netdev_change_seq_changed(vports[i]);
+        netdev_close(vports[i]);
+    }
+    free(vports);
+}
+
+bool
+tnl_too_big_is_enabled(void)
+{
+    bool enable;
+
+    atomic_read_relaxed(&enabled, &enable);
+    return enable;
 }
 
 static struct counters *
@@ -436,11 +459,9 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
     struct in6_addr remote;
     struct dp_packet *packet;
     int mtu, path_mtu;
-    bool enable;
     size_t i, n;
 
-    atomic_read_relaxed(&enabled, &enable);
-    if (!enable) {
+    if (!tnl_too_big_is_enabled()) {
         return;
     }
 

@@ -59,6 +59,7 @@ struct nlattr;
 typedef int tnl_too_big_mtu_cb(const void *aux, odp_port_t port);
 
 void tnl_too_big_set_enabled(bool);
+bool tnl_too_big_is_enabled(void);
 
 void tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
                         const struct nlattr *actions, size_t actions_len,

@@ -24,6 +24,10 @@ from ovs.mtu.tunnels import Underlay
 DEFAULT_MTU = 1500
 DROPS = ("ovs_rx_mtu_exceeded_drops", "ovs_tx_mtu_exceeded_drops",
          "ovs_tx_guest_buffer_drops")
+# By what is known of Underlay.tells.
+TELLS = {None: "", True: ", which senders are told by ICMP",
+         False: ", which senders are not told: other_config:tunnel-pmtud is "
+                "false"}
 
 
 class Finding:
@@ -152,14 +156,17 @@ def too_small(topology, network, ends, hop, command=None, is_exit=False):
     commands = [command] if command else []
     if isinstance(hop, Underlay):
         name, mtu, _ = hop.bottleneck
+        numbers = {"mtu": need, "overhead": hop.overhead, "underlay_mtu": mtu,
+                   "needs": need + hop.overhead,
+                   "largest_inner_mtu": hop.limit}
+        if hop.tells is not None:
+            numbers["senders_told"] = hop.tells
         return Finding(
             "tunnel", hop.interface,
             f"{hop.interface.name}: MTU {need} ({whose}) plus {hop.overhead} "
             f"bytes of {hop.interface.type} overhead exceeds MTU {mtu} of "
-            f"egress interface {name}; the largest inner MTU is {hop.limit}",
-            {"mtu": need, "overhead": hop.overhead, "underlay_mtu": mtu,
-             "needs": need + hop.overhead, "largest_inner_mtu": hop.limit},
-            commands)
+            f"egress interface {name}; the largest inner MTU is {hop.limit}"
+            + TELLS[hop.tells], numbers, commands)
     what = ("too small, as are all other ways out: some packets have"
             if is_exit else "too small: packets of its network have")
     return Finding(

@@ -26,7 +26,8 @@ import struct
 import subprocess
 import time
 
-from ovs.mtu.tunnels import IPV4_LEN, IPV6_LEN, UDP_LEN, kernel_mtu
+from ovs.mtu.tunnels import (IPV4_LEN, IPV6_LEN, IPV6_MIN_MTU, UDP_LEN,
+                             kernel_mtu)
 
 ICMP_LEN = 8
 MAX_HOPS = 16
@@ -46,7 +47,7 @@ class IPv4:
 
 
 class IPv6:
-    header_len, min_mtu = IPV6_LEN, 1280
+    header_len, min_mtu = IPV6_LEN, IPV6_MIN_MTU
     level, icmp = socket.IPPROTO_IPV6, socket.IPPROTO_ICMPV6
     TTL, MTU_DISCOVER, RECVERR, MTU, RECVFRAGSIZE = 16, 23, 25, 24, 77
     echo_request, echo_reply = 128, 129

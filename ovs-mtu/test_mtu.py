@@ -70,6 +70,29 @@ def test_ovn_with_a_hop_that_disagrees(host, name, mtu, found):
     assert find(databases) == found
 
 
+@pytest.mark.parametrize("datapath,status,underlay,told", [
+    ("netdev", {"tunnel_pmtud": "true"}, 1500, True),
+    ("netdev", {"tunnel_pmtud": "false"}, 1500, False),
+    ("netdev", {}, 1500, None),
+    ("system", {"tunnel_pmtud": "true"}, 1500, None),
+    # IPv6 senders are told of 1280 or more.
+    ("netdev", {"tunnel_pmtud": "true"}, 1338, True),
+    ("netdev", {"tunnel_pmtud": "true"}, 1337, None),
+    ("netdev", {"tunnel_pmtud": "false"}, 1337, False),
+])
+def test_whether_senders_are_told(datapath, status, underlay, told):
+    databases = captured()
+    row(databases[0], "Bridge", "br-int")["datapath_type"] = datapath
+    row(databases[0], "Interface", "ovn-c2-0")["status"].update(status)
+    row(databases[0], "Interface", "up0").update(mtu=underlay, mtu_request=[])
+    row(databases[0], "Interface", "vm1").update(mtu=1443, mtu_request=[])
+    found, = check.check(networks.Topology([model.Host(databases[0])]))
+    assert (found.kind, found.interface.name) == ("tunnel", "ovn-c2-0")
+    assert found.numbers.get("senders_told") is told
+    assert found.text.endswith(f"the largest inner MTU is {underlay - 58}"
+                               + check.TELLS[told])
+
+
 def test_ovn_guests_are_guests():
     hosts = [model.Host(each) for each in captured()]
     assert [i.name for host in hosts for i in host.interfaces.values()

@@ -18,6 +18,7 @@ ends of one."""
 import collections
 
 IPV4_LEN, IPV6_LEN, UDP_LEN, ETH_LEN, VLAN_LEN = 20, 40, 8, 14, 4
+IPV6_MIN_MTU = 1280                     # RFC 8200; senders heed no less.
 
 
 def overhead(interface, tagged):
@@ -109,6 +110,17 @@ class Underlay:
             return None
         limit = max(self.bottleneck[1] - self.overhead, 0)
         return None if self.interface.is_accepted(limit) else limit
+
+    @property
+    def tells(self):
+        """Whether the switch tells senders that packets are too large, or None
+        if it isn't known, or depends on the packets."""
+        told = self.interface.status.get("tunnel_pmtud")
+        if not told or not self.interface.bridge.is_userspace:
+            return None
+        if told == "false":
+            return False
+        return (self.limit or 0) >= IPV6_MIN_MTU or None
 
 
 def kernel_mtu(device):
