@@ -539,6 +539,13 @@ tnl_too_big_turn(struct dp_packet_batch *answers)
 
             ip6->ip6_src = ip6->ip6_dst;
             ip6->ip6_dst = src;
+            if (ip6->ip6_nxt == IPPROTO_ROUTING) {
+                /* SRv6: at the last segment, and with offsets as parsed. */
+                struct ip6_rthdr *rt = (void *) (ip6 + 1);
+
+                rt->ip6r_segleft = 0;
+                packet->l4_ofs += (rt->ip6r_len + 1) * 8;
+            }
         } else {
             struct ip_header *ip = netdev_tnl_ip_hdr(eth);
             ovs_16aligned_be32 src = ip->ip_src;
