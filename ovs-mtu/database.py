@@ -76,13 +76,14 @@ ERRORS = {
     jsonrpc.EOF: "the connection was closed",
     errno.ECONNRESET: "the connection was closed",
     errno.EPIPE: "the connection was closed",
+    errno.ENOEXEC: "the connection was closed",     # SSL_ERROR_EOF.
 }
 
 
 # By these, one of which comes first, an SSL server shows that it doesn't know
 # who signed the client's certificate: the client believes to be connected.
-REFUSALS = (errno.EPERM, errno.ENOTCONN, errno.ECONNRESET, errno.EPIPE,
-            jsonrpc.EOF)
+REFUSALS = (errno.EPERM, errno.ENOEXEC, errno.ENOTCONN, errno.ECONNRESET,
+            errno.EPIPE, jsonrpc.EOF)
 
 
 class Connection(jsonrpc.Connection):
@@ -254,7 +255,7 @@ def connect(stream):
         stream.run()
         try:
             error = stream.connect()
-        except OSError as e:            # Of SSL, from older versions of OVS.
+        except OSError as e:            # Of SSL, in older versions.
             error = e.errno
         if error != errno.EAGAIN:
             break

@@ -523,6 +523,15 @@ def test_messages_in_pieces(size):
     assert connection.recv() == (errno.EAGAIN, None)
 
 
+@pytest.mark.parametrize("error", [errno.EPERM, errno.ENOEXEC, errno.EPIPE])
+def test_certificate_that_is_refused(error):
+    stream = Stream(b"", 1)
+    stream.name = "ssl:192.0.2.1:6640"
+    stream.recv = lambda size: (error, "")
+    with pytest.raises(database.ReadError, match="refuses the certificate"):
+        next(database.receive(database.Connection(stream)))
+
+
 @pytest.mark.parametrize("data,expected", [
     (b"HTTP/1.1 400 Bad Request", errno.EPROTO),
     (b'{"surprise": 1}', errno.EPROTO),
