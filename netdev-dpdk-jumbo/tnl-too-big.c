@@ -210,9 +210,9 @@ tnl_too_big_get_stats(const char *tunnel, const struct in6_addr *remote,
  * encapsulates, as told by the actions after it in its list, which is
  * somewhere in 'actions': the largest MTU if there are several ports, which
  * doesn't refuse what one of them can carry.  Where these don't tell, since
- * e.g. a bond chooses among its members later, it's the MTU of the port that
- * has the route, like the bridge's own port, which OVS keeps at the smallest
- * of its bridge.  Returns 0 if there is no limit. */
+ * e.g. a balance-tcp bond chooses a member later, it's the MTU of the port
+ * that has the route, like the bridge's own port, which OVS keeps at the
+ * smallest of its bridge.  Returns 0 if there is no limit. */
 static int
 egress_mtu(const struct nlattr *push, const struct nlattr *actions,
            size_t actions_len, tnl_too_big_mtu_cb *port_mtu, const void *aux)
