@@ -105,7 +105,8 @@ static struct ovs_mutex counters_mutex = OVS_MUTEX_INITIALIZER;
 
 static atomic_bool enabled = true;
 
-/* Answers senders from now on if 'enable' is true, which is the default. */
+/* Answers senders from now on if 'enable' is true, which is the default.  To
+ * be called by the main thread. */
 void
 tnl_too_big_set_enabled(bool enable)
 {
@@ -126,6 +127,7 @@ tnl_too_big_set_enabled(bool enable)
     free(vports);
 }
 
+/* Returns whether senders are answered. */
 bool
 tnl_too_big_is_enabled(void)
 {
