@@ -564,10 +564,10 @@ class Switch:
         if error:
             raise LabError(f"Port {port}: {error}." + tail(self.log))
 
-    def add_wire(self, bridge, port, host, **how):
+    def add_wire(self, bridge, port, host, *settings, **how):
         """Adds a type=dpdk port at the end of a host's wire."""
         self.add_port(bridge, port, "type=dpdk", "options:dpdk-devargs="
-                      f"net_pcap_{port},iface={host.wire}", **how)
+                      f"net_pcap_{port},iface={host.wire}", *settings, **how)
 
     def add_null(self, number, mtu, devargs="", bridge="br0", **how):
         """Adds the type=dpdk port p<number>, a net_null device."""
@@ -575,10 +575,10 @@ class Switch:
                    f"p{number}", "type=dpdk", f"mtu_request={mtu}",
                    f"options:dpdk-devargs=net_null{number}{devargs}", **how)
 
-    def add_vhost(self, bridge, port, path, **how):
+    def add_vhost(self, bridge, port, path, *settings, **how):
         """Adds a vhost-user port, the client of the guest's socket."""
         self.add_port(bridge, port, "type=dpdkvhostuserclient",
-                      f"options:vhost-server-path={path}", **how)
+                      f"options:vhost-server-path={path}", *settings, **how)
 
     def connect(self, bridge, *pairs, **how):
         """Adds a flow in each direction between the ports of each pair."""
