@@ -30,11 +30,12 @@
  *     mbufs.
  *
  *   - The file $JUMBO_FAIL has the name of a function and two numbers.  After
- *     the first number of calls, the second number of calls fails.  Functions:
+ *     the first number of calls, the second number of calls fails; if that is
+ *     -1, the process is killed instead.  Functions:
  *     rte_eth_dev_info_get, rte_eth_dev_configure, rte_eth_dev_set_mtu,
  *     rte_eth_rx_queue_setup, rte_eth_tx_queue_setup, rte_eth_dev_start and,
- *     for what Open vSwitch itself allocates, rte_zmalloc and, for packets,
- *     rte_malloc.
+ *     for what Open vSwitch itself allocates, rte_zmalloc, for packets,
+ *     rte_malloc, and for mempools, rte_malloc_socket.
  *
  *   - With $JUMBO_REPRESENTOR, every device reports that it is a representor,
  *     so that its MAC address can be configured.
@@ -46,6 +47,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +84,9 @@ must_fail(const char *name)
     if (file) {
         if (fscanf(file, "%63s %d %d", which, &skip, &n) == 3
             && !strcmp(which, name)) {
+            if (skip <= 0 && n < 0) {
+                raise(SIGKILL);
+            }
             fail = skip <= 0 && n > 0;
             n -= fail;
             rewind(file);
@@ -276,7 +281,8 @@ rte_malloc_socket(const char *type, size_t size, unsigned int align,
     void *(*f)(const char *, size_t, unsigned int, int)
         = real("rte_malloc_socket");
 
-    return type && !strcmp(type, "ovs-mbufs") && is_full(socket)
+    return type && !strcmp(type, "ovs-mbufs")
+           && (is_full(socket) || must_fail("rte_malloc_socket"))
            ? NULL : f(type, size, align, socket);
 }
 
