@@ -7,6 +7,8 @@
 #
 # One file a line: each line comes with the patch that first uses its file.
 
+lib_libopenvswitch_la_SOURCES += lib/bfd-path-mtu.c
+lib_libopenvswitch_la_SOURCES += lib/bfd-path-mtu.h
 lib_libopenvswitch_la_SOURCES += lib/dpdk-driver.c
 lib_libopenvswitch_la_SOURCES += lib/dpdk-driver.h
 lib_libopenvswitch_la_SOURCES += lib/dpdk-frame.h

@@ -23,6 +23,7 @@ TESTSUITE_AT += tests/vswitchd-bridge-mtu.at
 TESTSUITE_AT += tests/ovs-mtu.at
 TESTSUITE_AT += tests/bfd-mtu.at
 TESTSUITE_AT += tests/bfd-controller.at
+TESTSUITE_AT += tests/bfd-path-mtu.at
 TESTSUITE_AT += tests/lldp.at
 TESTSUITE_AT += tests/tunnel-pmtu.at
 TESTSUITE_AT += tests/tnl-too-big.at
@@ -73,6 +74,7 @@ EXTRA_DIST += tests/ovs-mtu-rules-test.yml
 EXTRA_DIST += tests/inet_checksum.py
 EXTRA_DIST += tests/tunnel-pmtu.py
 
+tests_ovstest_SOURCES += tests/test-bfd-path-mtu.c
 tests_ovstest_SOURCES += tests/test-dpdk-mempool-demand.c
 tests_ovstest_SOURCES += tests/test-netdev-mtu.c
 tests_ovstest_SOURCES += tests/test-tnl-pmtu.c
