@@ -79,13 +79,11 @@ timeout(long long int interval)
     return interval + MIN((interval + 1) / 2, 100);
 }
 
-/* Ends the probe in flight.  Returns true if this changed 'mtu'. */
-static bool
+/* Ends the probe in flight. */
+static void
 finish(struct bfd_path_mtu *pm, long long int interval, int mult,
        long long int now)
 {
-    int old_mtu = pm->mtu;
-
     pm->probe = 0;
     if (!pm->searching || pm->passes == pm->max) {
         pm->searching = false;
@@ -95,7 +93,6 @@ finish(struct bfd_path_mtu *pm, long long int interval, int mult,
     if (!pm->searching && !pm->losses) {
         pm->next += MAX(interval * mult, MIN_PERIOD_MS);
     }
-    return pm->mtu != old_mtu;
 }
 
 /* Returns true if a probe is to be sent. */
@@ -121,6 +118,8 @@ bool
 bfd_path_mtu_run(struct bfd_path_mtu *pm, long long int interval, int mult,
                  long long int now)
 {
+    int old_mtu = pm->mtu;
+
     if (!pm->probe || now < pm->next) {
         return false;
     }
@@ -136,7 +135,8 @@ bfd_path_mtu_run(struct bfd_path_mtu *pm, long long int interval, int mult,
         pm->searching = true;
         pm->mtu = 0;
     }
-    return finish(pm, interval, mult, now);
+    finish(pm, interval, mult, now);
+    return pm->mtu != old_mtu;
 }
 
 /* Must be called when a packet with the Final bit is received while no poll
@@ -145,6 +145,8 @@ bool
 bfd_path_mtu_answered(struct bfd_path_mtu *pm, long long int interval,
                       int mult, long long int now)
 {
+    int old_mtu = pm->mtu;
+
     if (!pm->probe) {
         return false;
     }
@@ -156,7 +158,8 @@ bfd_path_mtu_answered(struct bfd_path_mtu *pm, long long int interval,
         pm->fails = pm->max + 1;
         pm->searching = true;
     }
-    return finish(pm, interval, mult, now);
+    finish(pm, interval, mult, now);
+    return pm->mtu != old_mtu;
 }
 
 /* Forgets the probe in flight, if any, and sends none until a packet with the

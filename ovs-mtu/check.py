@@ -70,7 +70,7 @@ def check(topology, before=None):
                       check_guest(topology, interface),
                       check_buffers(interface),
                       check_drops(interface, before or {}),
-                      check_bfd(interface),
+                      check_bfd(topology, interface),
                       check_internal(topology, interface)]
     findings, by_hop = [], {}
     for finding in itertools.chain(*rules):
@@ -432,7 +432,7 @@ def check_drops(interface, before):
             {"mtu": interface.mtu or 0, "guest_drops": refused})
 
 
-def check_bfd(interface):
+def check_bfd(topology, interface):
     size = interface.bfd_status.get("padded_pdu_size", "0")
     state = interface.bfd_status.get("state", "")
     diagnostic = interface.bfd_status.get("diagnostic", "")
@@ -446,6 +446,14 @@ def check_bfd(interface):
             "bfd", interface, f"{interface.name}: BFD with control packets of "
             f"{size} bytes is {state} ({diagnostic}){lost}",
             {"padded_pdu_size": int(size)})
+    # What is smaller is reported by its name, if that is known.
+    passes, need = interface.path_limit, topology.tunnel_need(interface)
+    limit = topology.underlay(interface).limit
+    if passes and need and passes < need and (limit is None or limit >= need):
+        yield Finding(
+            "bfd", interface, f"{interface.name}: packets have up to {need} "
+            f"bytes, but BFD found that the path passes only up to {passes}",
+            {"path_mtu": passes, "needs": need})
 
 
 def check_internal(topology, interface):

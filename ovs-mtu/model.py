@@ -227,7 +227,7 @@ class Interface:
     limits: the smallest and the largest MTU, or None each.
     neighbor_frame: the largest frame that the neighbor takes, or None.
     network_mtu: what a guest behind it believes its network to have.
-    path_mtu: of a tunnel, by BFD, or None."""
+    path_mtu: of a tunnel, by BFD, or None.  max_path_mtu: BFD's limit."""
 
     def __init__(self, port, row):
         self.port = port
@@ -250,8 +250,10 @@ class Interface:
         self._mtu_error = optional(row.get("mtu_error", []))
         self.guest_mtu = self.number("guest_mtu")
         self.limits = self.number("min_mtu"), self.number("max_mtu")
-        path_mtu = self.bfd_status.get("path_mtu", "")
-        self.path_mtu = int(path_mtu) if path_mtu.isdigit() else None
+        self.path_mtu, self.max_path_mtu = (
+            int(value) if value.isdigit() else None
+            for value in (self.bfd_status.get(key, "")
+                          for key in ("path_mtu", "max_path_mtu")))
         self.neighbor_frame = self.number("lldp_max_frame_size")
         self.network_mtu = self.guest_mtu or self.mtu
         self.is_controlled = self.type.startswith(("dpdk", "dummy"))
@@ -307,6 +309,17 @@ class Interface:
         """Returns that number of the column "status", or None."""
         value = self.status.get(key, "")
         return int(value) if value.isdigit() else None
+
+    @property
+    def path_limit(self):
+        """The largest packets that pass a tunnel, if BFD found a limit, or
+        None.  BFD's packets have no option of Geneve; OVN's have one."""
+        if not self.path_mtu or self.path_mtu >= (self.max_path_mtu or 0):
+            return None
+        limit = self.path_mtu
+        if self.type == "geneve" and self.bridge.runs_ovn():
+            limit -= 8
+        return None if self.is_accepted(limit) else limit
 
     @property
     def is_guest(self):

@@ -44,11 +44,15 @@ search(struct search *s, long long int ms, int until)
     long long int answer = LLONG_MAX;
 
     while (s->pm.mtu != until && s->now <= end) {
+        int old_mtu = s->pm.mtu;
+        bool changed = false;
+
         if (s->now >= answer) {
-            bfd_path_mtu_answered(&s->pm, s->interval, MULT, s->now);
+            changed = bfd_path_mtu_answered(&s->pm, s->interval, MULT, s->now);
             answer = LLONG_MAX;
         }
-        bfd_path_mtu_run(&s->pm, s->interval, MULT, s->now);
+        changed |= bfd_path_mtu_run(&s->pm, s->interval, MULT, s->now);
+        ovs_assert(changed == (s->pm.mtu != old_mtu));
         if (bfd_path_mtu_is_due(&s->pm, s->now)) {
             int size = bfd_path_mtu_send(&s->pm, s->interval, s->now);
 
