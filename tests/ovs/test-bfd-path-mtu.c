@@ -109,7 +109,8 @@ test_changes(int max, long long int interval, int loss)
             ovs_assert(search(&s, 2 * period + 2 * detection, 0));
         }
         if (!loss) {
-            ovs_assert(search(&s, 11 * period + 10 * detection, MIN(s.mtu, max)));
+            ovs_assert(search(&s, 11 * period + 10 * detection,
+                              MIN(s.mtu, max)));
         } else {
             search(&s, 60 * period, -1);
             right += s.pm.mtu == MIN(s.mtu, max);
