@@ -494,10 +494,12 @@ class Stream:
                     self.PATIENCE, max(due - now, 0)
                     if sent - len(numbers) - given_up < self.WINDOW
                     else self.PATIENCE))[0]:
-                numbers |= set(self._arrived())
-                progress = time.perf_counter()
-                longest = max(longest, progress - last)
-                last = progress
+                arrived = set(self._arrived())
+                if arrived:
+                    numbers |= arrived
+                    progress = time.perf_counter()
+                    longest = max(longest, progress - last)
+                    last = progress
             now = time.perf_counter()
         end = now
         while select.select([self._receiver], [], [], 0.5)[0]:
@@ -505,7 +507,7 @@ class Stream:
         results.send((sent, len(numbers), longest, sent / (end - start)))
 
     def _arrived(self):
-        with contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(OSError):  # no more, or the device is down
             while True:
                 yield number_of(self._receiver.recv(64, socket.MSG_DONTWAIT))
 
