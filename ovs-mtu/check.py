@@ -433,10 +433,10 @@ def check_drops(interface, before):
 
 
 def check_bfd(topology, interface):
-    size = interface.bfd_status.get("padded_pdu_size", "0")
+    size = interface.number("padded_pdu_size", interface.bfd_status)
     state = interface.bfd_status.get("state", "")
     diagnostic = interface.bfd_status.get("diagnostic", "")
-    if size.isdigit() and int(size) and state != "up":
+    if size and state != "up":
         lost = ""                       # RFC 5880, section 6.2.
         if state == "init":
             lost = ": packets to the other end are lost"
@@ -445,7 +445,7 @@ def check_bfd(topology, interface):
         yield Finding(
             "bfd", interface, f"{interface.name}: BFD with control packets of "
             f"{size} bytes is {state} ({diagnostic}){lost}",
-            {"padded_pdu_size": int(size)})
+            {"padded_pdu_size": size})
     # What is smaller is reported by its name, if that is known.
     passes, need = interface.path_limit, topology.tunnel_need(interface)
     limit = topology.underlay(interface).limit

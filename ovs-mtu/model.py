@@ -22,6 +22,7 @@ import os
 import re
 
 from ovs.mtu.database import COLUMNS
+from ovs.mtu.tunnels import OVN_OPTION_LEN
 
 # What operators can set in external_ids: what they accept, for an Interface or
 # a Bridge; and the physical network that a Bridge is connected to.
@@ -250,10 +251,8 @@ class Interface:
         self._mtu_error = optional(row.get("mtu_error", []))
         self.guest_mtu = self.number("guest_mtu")
         self.limits = self.number("min_mtu"), self.number("max_mtu")
-        self.path_mtu, self.max_path_mtu = (
-            int(value) if value.isdigit() else None
-            for value in (self.bfd_status.get(key, "")
-                          for key in ("path_mtu", "max_path_mtu")))
+        self.path_mtu = self.number("path_mtu", self.bfd_status)
+        self.max_path_mtu = self.number("max_path_mtu", self.bfd_status)
         self.neighbor_frame = self.number("lldp_max_frame_size")
         self.network_mtu = self.guest_mtu or self.mtu
         self.is_controlled = self.type.startswith(("dpdk", "dummy"))
@@ -305,9 +304,10 @@ class Interface:
             port = f"{port} ({description})"
         return name and port and f"{name}, port {port}"
 
-    def number(self, key):
-        """Returns that number of the column "status", or None."""
-        value = self.status.get(key, "")
+    def number(self, key, column=None):
+        """Returns that number of the column "status", or another one, or None.
+        """
+        value = (self.status if column is None else column).get(key, "")
         return int(value) if value.isdigit() else None
 
     @property
@@ -318,7 +318,7 @@ class Interface:
             return None
         limit = self.path_mtu
         if self.type == "geneve" and self.bridge.runs_ovn():
-            limit -= 8
+            limit -= OVN_OPTION_LEN
         return None if self.is_accepted(limit) else limit
 
     @property

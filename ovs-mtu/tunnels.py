@@ -18,6 +18,7 @@ ends of one."""
 import collections
 
 IPV4_LEN, IPV6_LEN, UDP_LEN, ETH_LEN, VLAN_LEN = 20, 40, 8, 14, 4
+OVN_OPTION_LEN = 8                      # of Geneve, with its header
 IPV6_MIN_MTU = 1280                     # RFC 8200; senders heed no less.
 
 
@@ -39,7 +40,9 @@ def overhead(interface, tagged):
     if kind == "vxlan":
         own = UDP_LEN + 8               # RFC 7348.
     elif kind == "geneve":              # RFC 8926.
-        own = UDP_LEN + (16 if interface.bridge.runs_ovn() else 8)
+        own = UDP_LEN + 8
+        if interface.bridge.runs_ovn():
+            own += OVN_OPTION_LEN
     elif kind in ("gre", "ip6gre"):     # RFC 2784, RFC 2890.
         own = 4 * (1 + is_true("csum") + is_true("seq")
                    + ("key" in options or "out_key" in options))
