@@ -410,13 +410,9 @@ class IntoTunnel(Forwarding):
 
 def add_tunnel(switch, kind):
     """Adds the tunnel t0 to br0, and br1, which it leaves by."""
-    switch.add_port("br0", "t0", f"type={kind}",
-                    f"options:remote_ip={ADDRESSES[1]}")
     switch.add_bridge("br1")
     switch.ofctl("add-flow", "br1", "actions=NORMAL")
-    add_address(switch.namespace, f"{ADDRESSES[0]}/24", "br1")
-    run(["ip", "-n", switch.namespace, "link", "set", "br1", "up"])
-    switch.appctl("tnl/neigh/set", "br1", ADDRESSES[1], "02:00:00:00:00:02")
+    switch.add_tunnel("br0", "t0", kind, "br1", *ADDRESSES)
 
 
 def lacking_hugepages(bench):

@@ -580,6 +580,15 @@ class Switch:
         self.add_port(bridge, port, "type=dpdkvhostuserclient",
                       f"options:vhost-server-path={path}", *settings, **how)
 
+    def add_tunnel(self, bridge, tunnel, kind, underlay, local, remote):
+        """Adds to a bridge a tunnel whose packets come from another bridge, or
+        the same, which gets the local address; the remote one needs no ARP."""
+        self.add_port(bridge, tunnel, f"type={kind}",
+                      f"options:remote_ip={remote}")
+        add_address(self.namespace, f"{local}/24", underlay)
+        run(["ip", "-n", self.namespace, "link", "set", underlay, "up"])
+        self.appctl("tnl/neigh/set", underlay, remote, "02:00:00:00:00:02")
+
     def connect(self, bridge, *pairs, **how):
         """Adds a flow in each direction between the ports of each pair."""
         for one, other in (*pairs, *(pair[::-1] for pair in pairs)):
