@@ -16,7 +16,12 @@
 """Frames, and the answers that tell their senders that they are too big.
 
     tnl-too-big.py frame [KEY=VALUE]...  prints a frame in hexadecimal.
-    tnl-too-big.py answer MTU FRAME      prints the answer to FRAME.
+    tnl-too-big.py told MTU FRAME AT...  FRAME was answered, and didn't pass.
+    tnl-too-big.py fits AT...            A frame passed, and got no answer.
+
+"told" and "fits" check that, and exit with 1 if it isn't so (yet).  AT is
+FILE:SIZE: what a capture has beyond SIZE bytes.  The first one is that of the
+sender's port.
 
 Keys of a frame: "ip" (4 or 6), "size" (bytes, with IP header), "df" (0 or 1),
 "vlans" (TCIs, separated by commas), "proto" (number), "type" (the first byte
@@ -104,7 +109,38 @@ def answer(mtu, data):
                else ip6(src, dst, 58, icmp)))
 
 
-if sys.argv[1] == 'frame':
-    print(frame(**dict(arg.split('=', 1) for arg in sys.argv[2:])).hex())
+def captured(at):
+    """The frames that a capture has beyond its size at that time."""
+    name, size = at.rsplit(':', 1)
+    with open(name, 'rb') as capture:
+        order = '<' if capture.read(4) == b'\xd4\xc3\xb2\xa1' else '>'
+        capture.seek(int(size))
+        data = capture.read()
+    frames = []
+    while data:
+        length = struct.unpack(order + '8xI4x', data[:16])[0]
+        frames.append(data[16:16 + length])
+        data = data[16 + length:]
+    return frames
+
+
+def check(expected, passed, at):
+    """Whether the sender got these frames, and as many large ones passed."""
+    got = captured(at[0])
+    large = sum(len(each) >= 500
+                for other in at[1:] for each in captured(other))
+    if got == expected and large == passed:
+        return 0
+    print('answers:', [each.hex() for each in got], file=sys.stderr)
+    print('expected:', [each.hex() for each in expected], file=sys.stderr)
+    print(large, 'passed, expected', passed, file=sys.stderr)
+    return 1
+
+
+command, args = sys.argv[1], sys.argv[2:]
+if command == 'frame':
+    print(frame(**dict(arg.split('=', 1) for arg in args)).hex())
+elif command == 'told':
+    sys.exit(check([answer(args[0], bytes.fromhex(args[1]))], 0, args[2:]))
 else:
-    print(answer(sys.argv[2], bytes.fromhex(sys.argv[3])).hex())
+    sys.exit(check([], 1, args))
