@@ -107,7 +107,7 @@ def read_before(path):
                      for key in ("rx_drops", "tx_drops", "guest_drops")]
                     for i in json.load(file)["interfaces"]}
     except (OSError, ValueError, KeyError, TypeError) as e:
-        fail(f"{path}: not the output of \"ovs-mtu --format=json show\" ({e})")
+        fail(f"{path}: not the output of \"ovs-mtu show --format=json\" ({e})")
 
 
 def read_and_check(args, with_statistics=False):

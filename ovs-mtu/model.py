@@ -37,6 +37,9 @@ ANY_SIZE = sum(1 << bit for bit in (
     54, 55))                            # VIRTIO_NET_F_GUEST_USO4, USO6
 KNOWS_MTU = 1 << 3                      # VIRTIO_NET_F_MTU
 
+# Counters of packets too big for a tunnel: others of that name go on.
+TUNNEL_DROPS = "ovs_tx_too_big_told", "ovs_tx_too_big_rate_limited"
+
 
 def as_list(value):
     return value if isinstance(value, list) else [value]
@@ -81,7 +84,8 @@ class Host:
                         for column in COLUMNS[table]
                         if column not in columns.get(table, ())]
         if not tables["Open_vSwitch"]:
-            raise ValueError("it is empty: ovs-vswitchd has not started yet")
+            self.error = "it is empty: ovs-vswitchd has not started yet"
+            return
         row = tables["Open_vSwitch"][0]
         self.external_ids = row["external_ids"]
         self.name = self.external_ids.get("hostname", os.uname().nodename
@@ -291,8 +295,10 @@ class Interface:
     @property
     def drops(self):
         """{why: how many packets}, as Open vSwitch counts them."""
-        return {key[4:-6]: n for key, n in self.statistics.items()
-                if key.startswith("ovs_") and key.endswith("_drops")}
+        return {re.sub("_drops$", "", key[4:]): n
+                for key, n in self.statistics.items()
+                if key.startswith("ovs_") and key.endswith("_drops")
+                or key in TUNNEL_DROPS}
 
     @property
     def neighbor(self):

@@ -8,15 +8,16 @@ _ovs_mtu () {
         show | check | report | probe) command=${command:-$word} ;;
         esac
     done
+    local ssl="--private-key= --certificate= --ca-cert= --help"
     case $command,$cur in
     ,*) words="show check report probe --help --version" ;;
-    show,-*) words="--db= --format= --timeout=" ;;
+    show,-*) words="--db= --format= --timeout= $ssl" ;;
     check,-*) words="--db= --southbound= --format= --timeout= --since="
-              words+=" --watch=" ;;
+              words+=" --watch= $ssl" ;;
     report,-*) words="--db= --southbound= --timeout= --since= --watch="
-               words+=" --output=" ;;
+               words+=" --output= $ssl" ;;
     probe,-*) words="--db= --southbound= --format= --timeout= --size="
-              words+=" --packets= --seconds= --via=" ;;
+              words+=" --packets= --seconds= --via= $ssl" ;;
     report,* | probe,*) words= ;;
     *) words=$(ovs-vsctl --no-wait list-br 2>/dev/null) ;;
     esac

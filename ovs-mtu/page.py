@@ -76,7 +76,7 @@ HELP = (
      "whose headers take some bytes of the MTU of the way out."),
     ("Requested", "The MTU that an operator asked for, of an interface or of "
      "its whole bridge.  Limits are what the device could have."),
-    ("Neighbour", "The device at the other end of the cable, as it describes "
+    ("Neighbor", "The device at the other end of the cable, as it describes "
      "itself (LLDP)."),
     ("Dropped", "Packets that were thrown away since the port exists, by "
      "reason.  Few are normal on a busy host; those that were too large are "
@@ -89,6 +89,8 @@ REASONS = {
     "tx_mtu_exceeded": "to send, too large",
     "tx_guest_buffer": "the guest had no buffer for it",
     "tx_failure": "the device, or the guest, took no more",
+    "tx_too_big_told": "too large for the tunnel, the sender was told",
+    "tx_too_big_rate_limited": "too large for the tunnel",
     "tx_qos": "to send, above its rate", "rx_qos": "received, above its rate",
 }
 
@@ -359,7 +361,7 @@ def limits(interface):
 
 
 def tunnel_limit(underlay: Underlay):
-    if not underlay.bottleneck:
+    if underlay.limit is None:
         return None
     name, mtu, _ = underlay.bottleneck
     return f"up to {underlay.limit} ({name} has {mtu})"

@@ -207,7 +207,8 @@ def print_finding_metrics(hosts, southbound, findings):
                     database=host.remote, host=host.name)
         if host.is_running is not None:
             metrics.add("vswitchd_up", "Whether ovs-vswitchd runs, and has "
-                        "applied the last change.", not host.doubt,
+                        "applied the last change.",
+                        host.is_running and not host.doubt,
                         database=host.remote, host=host.name)
         for kind in Finding.KINDS:
             metrics.add("findings", "How many things ovs-mtu check has found.",

@@ -238,6 +238,26 @@ def test_row_that_is_missing():
     assert "schema is not known" in model.Host(broken).error
 
 
+def test_database_that_is_empty(capsys):
+    empty = captured()[0]
+    empty.tables["Open_vSwitch"] = []
+    empty.has_switch = False
+    host = model.Host(empty)
+    assert host.error == "it is empty: ovs-vswitchd has not started yet"
+    report.print_finding_metrics([host], None, [])
+    shown = re.sub("{.*?}", "", capsys.readouterr().out)
+    assert "\novs_mtu_database_up 0\n" in shown
+    assert "\novs_mtu_vswitchd_up 0\n" in shown
+
+
+def test_packets_too_big_for_a_tunnel():
+    host = model.Host(captured()[0])
+    tunnel = next(i for i in host.interfaces.values() if i.is_tunnel)
+    tunnel.statistics = {"ovs_tx_too_big_told": 3, "ovs_tx_too_big_no_df": 2,
+                         "ovs_rx_mtu_exceeded_drops": 1}
+    assert tunnel.drops == {"tx_too_big_told": 3, "rx_mtu_exceeded": 1}
+
+
 @pytest.mark.parametrize("running,doubt", [
     (True, None), (False, "doesn't run"), (None, "isn't known")])
 def test_switch_that_does_not_run(running, doubt):

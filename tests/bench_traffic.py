@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import functools
+import itertools
 import json
 import math
 import os
@@ -24,6 +25,8 @@ FRAMES = (64, 256, 512, 1024, 1518, 9018)  # with FCS
 QUICK_FRAMES = (64, 9018)
 IDLE_PORTS, IDLE_QUEUES = 4, 8     # net_virtio_user has up to 8 queues
 IDLE_FRAMES = (64, 1518, 9018)
+MANY = tuple(itertools.product((1, 8, 64), (1, 4, 16)))  # ports, PMD threads
+MAX_ETHERNET_PORTS = 32            # RTE_MAX_ETHPORTS of Debian's DPDK
 SLICE_SECONDS = 1                  # between two looks at the counters
 FLOWS = (1, 1000, 8000, 16000, 32000, 64000, 128000)
 SOME_CASES = FLOWS[2::2], (64, 1518, 9018)
@@ -162,6 +165,7 @@ class Forwarding(Part):
     beside = ""
     hugepages = False
     way = PORTS                    # that packets take, in and out
+    by = {"frame": "bytes"}        # what a row of the table is for
     exit = "br0"                   # the bridge that has p1
     at_once = ("Both switches run at once, their PMD threads on one CPU, for ")
 
@@ -238,8 +242,8 @@ class Forwarding(Part):
                     pmd_seconds(switch.vswitchd.pid))
 
         length, mtu = frame - FCS_LEN, self.mtu(frame)
-        with bench.switch(build, MEMORY_MIB,
-                          hugepages=self.hugepages) as (lab, switch):
+        with bench.switch(build, MEMORY_MIB, hugepages=self.hugepages,
+                          **self._options()) as (lab, switch):
             self._add_more(lab, switch, mtu)
             # All the CPU is for p0.
             switch.add_null(1, mtu, ",no-rx=1", bridge=self.exit)
@@ -254,6 +258,10 @@ class Forwarding(Part):
                          switch.log)
                 yield count
             self._check_length(switch, length)
+
+    def _options(self):
+        """Returns other arguments of Bench.switch()."""
+        return {}
 
     def _add_more(self, lab, switch, mtu):
         """Adds what there is besides the two ports."""
@@ -279,10 +287,12 @@ class Forwarding(Part):
 
     def tables(self, results, about):
         lines = []
-        for frame in dict.fromkeys(row["frame"] for row in results["rows"]):
+        for case in dict.fromkeys(tuple(row[each] for each in self.by)
+                                  for row in results["rows"]):
             rates = [values(results["rows"], build, "packets_per_second",
-                            frame=frame) for build in about["builds"]]
-            lines.append([f"{frame}", *cells(
+                            **dict(zip(self.by, case)))
+                     for build in about["builds"]]
+            lines.append([*map(str, case), *cells(
                 [list(map(statistics.median, each)) for each in rates],
                 "{:.2f}", 1e-6, None)])
             if len(rates) == 2:
@@ -299,7 +309,7 @@ class Forwarding(Part):
             f"{how_many_runs(about)} (smallest to largest).  Frames are "
             "counted with their 4 bytes of FCS, which net_null and OVS leave "
             "out.  The ports' MTU is 1500, or what the packets need.",
-            header(about, "bytes"), lines)]
+            header(about, *self.by.values()), lines)]
 
     def draw(self, axes, results, about):
         rows = [{**row, "packets_per_second":
@@ -393,8 +403,8 @@ class IntoTunnel(Forwarding):
     exit = "br1"
 
     def __init__(self, kind):
-        self.key = kind
-        self.title = f"Forwarding into {kind}, by the size of frames"
+        self.key = self._kind = kind
+        self.title = self.title.replace(",", f" into {kind},")
 
     @staticmethod
     def _frames(bench):
@@ -405,7 +415,66 @@ class IntoTunnel(Forwarding):
         return Forwarding.mtu(frame) + VXLAN_LEN
 
     def _add_more(self, lab, switch, mtu):
-        add_tunnel(switch, self.key)
+        add_tunnel(switch, self._kind)
+
+
+class ForwardingMany(Forwarding):
+    """From many ports to one, in many PMD threads."""
+
+    key = "many"
+    title = "Forwarding, by the number of ports and PMD threads"
+    by = {"ports": "ports", "threads": "PMD threads"}
+    beside = ("and other ports alike, of which more than "
+              f"{MAX_ETHERNET_PORTS - 1} are vhost-user ports without a "
+              f"guest, {FRAMES[0]} bytes, ")
+    draw = None
+
+    @staticmethod
+    def _frames(bench):
+        return FRAMES[:1]
+
+    @staticmethod
+    def _cases(bench):
+        return MANY[:1] if bench.quick else MANY
+
+    def plan(self, bench):
+        steps, seconds = super().plan(bench)
+        return steps * len(self._cases(bench)), seconds
+
+    def measure(self, bench):
+        self.hugepages = lacking_hugepages(bench) is None
+        rows = []
+        for self._ports, self._threads in self._cases(bench):
+            found = super().measure(bench)
+            rows += [{"ports": self._ports, "threads": self._threads, **row}
+                     for row in found["rows"]]
+        return {**found, "rows": rows}
+
+    def _options(self):
+        return {"vswitchd_args":
+                ["--dummy-numa=" + ",".join("0" * (self._threads + 1))],
+                "other_config":
+                [f"pmd-cpu-mask={hex((2 << self._threads) - 2)}"]}
+
+    def _add_more(self, lab, switch, mtu):
+        super()._add_more(lab, switch, mtu)
+        for number in range(2, self._ports + 1):     # p1 is the way out
+            if number < MAX_ETHERNET_PORTS:
+                switch.add_null(number, mtu, f",size={FRAMES[0] - FCS_LEN}")
+                switch.ofctl("add-flow", "br0", f"in_port=p{number},"
+                             f"actions=output:{self.way[1]}")
+            else:
+                switch.add_vhost("br0", f"p{number}", lab.path(f"p{number}"))
+
+
+class IntoTunnelMany(ForwardingMany, IntoTunnel):
+    """The same, into a tunnel."""
+
+    beside = "into a tunnel, " + ForwardingMany.beside
+
+    def __init__(self, kind):
+        super().__init__(kind)
+        self.key += "-many"
 
 
 def add_tunnel(switch, kind):
