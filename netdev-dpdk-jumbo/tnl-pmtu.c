@@ -208,20 +208,19 @@ tnl_pmtu_lower(const struct in6_addr *dst, int mtu)
 
     /* Repeated messages, which are most, cost no lock. */
     old_mtu = tnl_pmtu_lookup(dst);
-    if (old_mtu && mtu > old_mtu) {
-        return;
-    }
-    if (mtu == old_mtu) {
-        e = tnl_pmtu_find(dst);
-        if (e && tnl_pmtu_remaining(e) > TNL_PMTU_EXPIRES_MS / 2) {
-            return;
+    if (old_mtu && mtu >= old_mtu) {
+        e = mtu == old_mtu ? tnl_pmtu_find(dst) : NULL;
+        if (e) {
+            atomic_store_relaxed(&e->expires,
+                                 time_msec() + TNL_PMTU_EXPIRES_MS);
         }
+        return;
     }
 
     ovs_mutex_lock(&mutex);
     old_mtu = tnl_pmtu_lookup(dst);
-    if (!old_mtu || mtu <= old_mtu) {
-        changed = tnl_pmtu_put(dst, mtu) && mtu != old_mtu;
+    if (!old_mtu || mtu < old_mtu) {
+        changed = tnl_pmtu_put(dst, mtu);
     }
     ovs_mutex_unlock(&mutex);
 

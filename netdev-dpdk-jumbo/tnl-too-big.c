@@ -34,6 +34,7 @@
 #include "netdev-vport.h"
 #include "netlink.h"
 #include "odp-netlink.h"
+#include "odp-util.h"
 #include "openvswitch/token-bucket.h"
 #include "ovs-thread.h"
 #include "packets.h"
@@ -43,9 +44,8 @@
 COVERAGE_DEFINE(datapath_drop_tunnel_too_big);
 
 /* Size of the largest answers in bytes, with IP header (RFC 1812, RFC 4443),
- * and smallest MTUs that senders are told. */
+ * and smallest MTU that IPv6 senders are told. */
 #define IPV4_ANSWER_SIZE 576
-#define IPV4_MIN_MTU TNL_TOO_BIG_MIN_MTU
 #define IPV6_ANSWER_SIZE 1280
 #define IPV6_MIN_MTU 1280
 
@@ -80,8 +80,10 @@ DEFINE_STATIC_PER_THREAD_DATA(struct limits, limits,
     OUTCOME(NOT_UNICAST,     "ovs_tx_too_big_not_unicast")                  \
     /* The packet is an ICMP or ICMPv6 error message. */                    \
     OUTCOME(ICMP_ERROR,      "ovs_tx_too_big_icmp_error")                   \
-    /* The MTU is less than IPV4_MIN_MTU or IPV6_MIN_MTU. */                \
-    OUTCOME(MTU_TOO_LOW,     "ovs_tx_too_big_mtu_too_low")
+    /* The MTU is less than TNL_TOO_BIG_MIN_MTU or IPV6_MIN_MTU. */         \
+    OUTCOME(MTU_TOO_LOW,     "ovs_tx_too_big_mtu_too_low")                  \
+    /* Several tunnels: the answer's source isn't behind each of them. */   \
+    OUTCOME(FLOODED,         "ovs_tx_too_big_flooded")
 
 enum outcome {
 #define OUTCOME(NAME, STRING) NAME,
@@ -171,6 +173,29 @@ counters_get(const char *tunnel, const struct in6_addr *remote)
     return c;
 }
 
+static void
+counters_add(struct counters *c, struct netdev_custom_stats *stats)
+{
+    static const char *const names[] = {
+#define OUTCOME(NAME, STRING) STRING,
+        OUTCOMES
+#undef OUTCOME
+    };
+
+    if (!stats->counters) {
+        stats->size = N_OUTCOMES;
+        stats->counters = xcalloc(N_OUTCOMES, sizeof *stats->counters);
+    }
+    for (size_t i = 0; i < N_OUTCOMES; i++) {
+        uint64_t n;
+
+        atomic_read_relaxed(&c->n[i], &n);
+        stats->counters[i].value += n;
+        ovs_strlcpy(stats->counters[i].name, names[i],
+                    sizeof stats->counters[i].name);
+    }
+}
+
 /* Stores in 'stats' the numbers of packets that were too big for the tunnels
  * of datapath port 'tunnel' to 'remote', or to all remote ends if that is
  * null.  Stores none, which is not an error, if there was no such packet.  The
@@ -179,30 +204,20 @@ int
 tnl_too_big_get_stats(const char *tunnel, const struct in6_addr *remote,
                       struct netdev_custom_stats *stats)
 {
-    static const char *const names[] = {
-#define OUTCOME(NAME, STRING) STRING,
-        OUTCOMES
-#undef OUTCOME
-    };
     struct counters *c;
 
     memset(stats, 0, sizeof *stats);
-    CMAP_FOR_EACH (c, node, &all_counters) {
-        if (strcmp(c->tunnel, tunnel)
-            || (remote && !ipv6_addr_equals(&c->remote, remote))) {
-            continue;
+    if (remote) {
+        c = counters_find(tunnel, remote, hash_bytes(remote, sizeof *remote,
+                                                     0));
+        if (c) {
+            counters_add(c, stats);
         }
-        if (!stats->counters) {
-            stats->size = N_OUTCOMES;
-            stats->counters = xcalloc(N_OUTCOMES, sizeof *stats->counters);
-        }
-        for (size_t i = 0; i < N_OUTCOMES; i++) {
-            uint64_t n;
-
-            atomic_read_relaxed(&c->n[i], &n);
-            stats->counters[i].value += n;
-            ovs_strlcpy(stats->counters[i].name, names[i],
-                        sizeof stats->counters[i].name);
+    } else {
+        CMAP_FOR_EACH (c, node, &all_counters) {
+            if (!strcmp(c->tunnel, tunnel)) {
+                counters_add(c, stats);
+            }
         }
     }
     return 0;
@@ -210,28 +225,25 @@ tnl_too_big_get_stats(const char *tunnel, const struct in6_addr *remote,
 
 /* Returns the MTU of the port by which packets leave that the action 'push'
  * encapsulates, as told by the actions after it in its list, which is
- * somewhere in 'actions': the largest MTU if there are several ports, which
- * doesn't refuse what one of them can carry.  Where these don't tell, since
- * e.g. a balance-tcp bond chooses a member later, it's the MTU of the port
- * that has the route, like the bridge's own port, which OVS keeps at the
- * smallest of its bridge.  Returns 0 if there is no limit. */
+ * somewhere in 'actions': the largest MTU if there are several ports.  Where
+ * these don't tell, since e.g. a balance-tcp bond chooses a member later, it's
+ * the largest of all ports: nothing is refused that would fit.  Returns 0 if
+ * there is no limit. */
 static int
 egress_mtu(const struct nlattr *push, const struct nlattr *actions,
            size_t actions_len, tnl_too_big_mtu_cb *port_mtu, const void *aux)
 {
-    const struct ovs_action_push_tnl *data = nl_attr_get(push);
     const struct nlattr *a;
     size_t left;
     int mtu = 0;
 
     NL_ATTR_FOR_EACH_UNSAFE (a, left, actions, actions_len) {
-        odp_port_t port = data->out_port;
+        odp_port_t port = ODPP_NONE;
 
-        if (a < push) {
-            if (nl_attr_next(a) > push) {
-                return egress_mtu(push, nl_attr_get(a), nl_attr_get_size(a),
-                                  port_mtu, aux);
-            }
+        if (a < push && nl_attr_next(a) > push) {
+            return egress_mtu(push, nl_attr_get(a), nl_attr_get_size(a),
+                              port_mtu, aux);
+        } else if (a <= push) {
             continue;
         }
 
@@ -242,18 +254,35 @@ egress_mtu(const struct nlattr *push, const struct nlattr *actions,
         case OVS_ACTION_ATTR_LB_OUTPUT:
         case OVS_ACTION_ATTR_RECIRC:
         case OVS_ACTION_ATTR_CLONE:
-            break;
+        case OVS_ACTION_ATTR_SAMPLE:
+        case OVS_ACTION_ATTR_CHECK_PKT_LEN:
         case OVS_ACTION_ATTR_TUNNEL_PUSH:
-            if (a != push) {
-                break;
-            }
-            /* Fall through. */
+            break;
         default:
             continue;
         }
         mtu = MAX(mtu, port_mtu(aux, port));
     }
     return mtu;
+}
+
+/* Returns how many tunnels 'actions' send a packet into, each by a list of its
+ * own, if it is not the last one.  A tunnel in a tunnel is one. */
+static int
+count_tunnels(const struct nlattr *actions, size_t actions_len)
+{
+    const struct nlattr *a;
+    size_t left;
+    int n = 0;
+
+    NL_ATTR_FOR_EACH_UNSAFE (a, left, actions, actions_len) {
+        if (nl_attr_type(a) == OVS_ACTION_ATTR_TUNNEL_PUSH) {
+            return n + 1;
+        } else if (nl_attr_type(a) == OVS_ACTION_ATTR_CLONE) {
+            n += count_tunnels(nl_attr_get(a), nl_attr_get_size(a));
+        }
+    }
+    return n;
 }
 
 /* Returns the size in bytes of the largest Ethernet frame, or other packet,
@@ -330,9 +359,13 @@ within_limit(odp_port_t port)
 }
 
 /* Returns what is to become of a packet like 'flow', with IP header 'l3', that
- * came from 'port', and whose sender would be told 'mtu'. */
+ * came from 'port', and whose sender would be told 'mtu'.  'flooded' is true
+ * if it goes into several tunnels: if all of them answered, a bridge would
+ * learn its destination at the last one, and send it nothing if it is behind
+ * another. */
 static enum outcome
-judge(const struct flow *flow, const void *l3, int mtu, odp_port_t port)
+judge(const struct flow *flow, const void *l3, int mtu, bool flooded,
+      odp_port_t port)
 {
     bool ipv4 = flow->dl_type == htons(ETH_TYPE_IP);
     const struct ip_header *ip = l3;
@@ -352,8 +385,10 @@ judge(const struct flow *flow, const void *l3, int mtu, odp_port_t port)
         return NOT_UNICAST;
     } else if (icmp_is_error(flow)) {
         return ICMP_ERROR;
-    } else if (mtu < (ipv4 ? IPV4_MIN_MTU : IPV6_MIN_MTU)) {
+    } else if (mtu < (ipv4 ? TNL_TOO_BIG_MIN_MTU : IPV6_MIN_MTU)) {
         return MTU_TOO_LOW;
+    } else if (flooded) {
+        return FLOODED;
     } else if (!within_limit(port)) {
         return RATE_LIMITED;
     }
@@ -458,6 +493,7 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
     const struct ovs_action_push_tnl *data = nl_attr_get(push);
     int overhead = data->header_len - ETH_HEADER_LEN;
     struct counters *counters = NULL;
+    bool df = true, flooded;
     struct in6_addr remote;
     struct dp_packet *packet;
     int mtu, path_mtu;
@@ -471,12 +507,15 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
         memcpy(&remote, &netdev_tnl_ipv6_hdr((void *) data->header)->ip6_dst,
                sizeof remote);
     } else {
-        in6_addr_set_mapped_ipv4(&remote, get_16aligned_be32(
-            &netdev_tnl_ip_hdr((void *) data->header)->ip_dst));
+        const struct ip_header *ip = netdev_tnl_ip_hdr((void *) data->header);
+
+        in6_addr_set_mapped_ipv4(&remote, get_16aligned_be32(&ip->ip_dst));
+        df = ip->ip_frag_off & htons(IP_DF);
     }
 
     mtu = egress_mtu(push, actions, actions_len, port_mtu, aux);
-    path_mtu = tnl_pmtu_lookup(&remote);
+    /* Without DF, routers fragment. */
+    path_mtu = df ? tnl_pmtu_lookup(&remote) : 0;
     if (path_mtu && (!mtu || path_mtu < mtu)) {
         mtu = path_mtu;
     }
@@ -484,6 +523,7 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
         return;
     }
 
+    flooded = count_tunnels(actions, actions_len) > 1;
     n = dp_packet_batch_size(packets);
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, packets) {
         enum outcome outcome;
@@ -499,7 +539,7 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
 
         parse(packet, &copy, &flow);
         told_mtu = mtu - overhead - copy.l3_ofs;
-        outcome = judge(&flow, dp_packet_l3(&copy), told_mtu,
+        outcome = judge(&flow, dp_packet_l3(&copy), told_mtu, flooded,
                         packet->md.in_port.odp_port);
         if (!counters) {
             counters = counters_get(netdev_get_name(tunnel), &remote);

@@ -34,13 +34,13 @@
  *
  * Packets that can't be answered, because they are IPv4 without DF, or aren't
  * IP, or by the rules of RFC 1122 or RFC 4443, or because the answer would be
- * an MTU that senders ignore, are left alone.  They go on as if they did fit.
+ * an MTU that senders ignore, are left alone.  So are those that go into
+ * several tunnels.  They go on as if they did fit.
  *
  * A thread sends at most 1,000 answers a second, and 50 at once, to the port
  * by which the packets came: the numbers of Linux's net.ipv4.icmp_msgs_per_sec
- * and icmp_msgs_burst.  An answer costs about as much as two packets that are
- * forwarded.  Each port has its own limit, so that a port that is flooded with
- * large packets doesn't leave others without answers.
+ * and icmp_msgs_burst.  Ports are spread over 64 such limits, so that a port
+ * that is flooded with large packets hardly leaves others without answers.
  *
  * All functions are thread-safe, and take no locks that other threads hold for
  * more than an insertion into a table, once for each tunnel and remote end. */
@@ -55,7 +55,8 @@ struct nlattr;
  * all IPv4 hosts accept 576 (RFC 791). */
 #define TNL_TOO_BIG_MIN_MTU 576
 
-/* Returns the MTU of 'port' in bytes, 0 if it has none. */
+/* Returns the MTU of 'port' in bytes, 0 if it has none; of ODPP_NONE, the
+ * largest of all ports. */
 typedef int tnl_too_big_mtu_cb(const void *aux, odp_port_t port);
 
 void tnl_too_big_set_enabled(bool);

@@ -428,7 +428,7 @@ def check_drops(interface, before):
     if refused:
         yield Finding(
             "drops", interface, f"{interface.name}: dropped {refused} "
-            "outgoing packets that were larger than the guest's buffers",
+            "outgoing packets for which the guest had no buffers",
             {"mtu": interface.mtu or 0, "guest_drops": refused})
 
 

@@ -15,6 +15,7 @@
 import errno
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -25,7 +26,7 @@ import pytest
 
 from ovs import jsonrpc
 from ovs.mtu import (check, database, main, model, networks, ovn, probe,
-                     tunnels)
+                     report, tunnels)
 
 
 def captured(name="ovn"):

@@ -123,6 +123,11 @@ class Underlay:
             return None
         if told == "false":
             return False
+        _, mtu, hop = self.bottleneck or (None, None, None)
+        if (hop and len(hop.port.interfaces) > 1
+                and any((i.mtu or 0) > mtu
+                        for i in hop.host.interfaces.values())):
+            return None                 # The bond may choose it too late.
         return (self.limit or 0) >= IPV6_MIN_MTU or None
 
 
