@@ -14,9 +14,9 @@ import time
 from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, Unixctl,
                          cells, header, how_many_runs, log_ticks, need, plot,
                          plural, refused, values)
-from jumbo_lab import (ETHER_LEN, FCS_LEN, SLEEP, TESTPMD, VXLAN_LEN, Guest,
-                       Host, LabError, Process, add_address, comes,
-                       free_hugepages_mib, run, wait_for)
+from jumbo_lab import (ETHER_LEN, FCS_LEN, IP, SLEEP, TESTPMD, VXLAN_LEN,
+                       Ether, Guest, Host, LabError, Process, add_address,
+                       comes, free_hugepages_mib, run, wait_for, wrpcap)
 
 MEMORY_MIB = 4096                  # what the unpatched switch needs
 MTUS = (1500, 2000, 3000, 4000, 6000, 9000, 9710)
@@ -274,7 +274,7 @@ class Forwarding(Part):
         its PMD thread goes on counting, so they differ by some packets.
         """
         def counted():
-            flow = switch.ofctl("dump-flows", "br0").stdout
+            flow = switch.ofctl("dump-flows", "br0", "in_port=p0").stdout
             counts = [int(re.search(rf"{what}=(\d+)", flow)[1])
                       for what in ("n_packets", "n_bytes")]
             return counts if all(counts) else None
@@ -465,6 +465,36 @@ class ForwardingMany(Forwarding):
                              f"actions=output:{self.way[1]}")
             else:
                 switch.add_vhost("br0", f"p{number}", lab.path(f"p{number}"))
+
+
+class BesideTooBig(Forwarding):
+    """The same, while another port has a PMD thread tell its sender that its
+    packets are too big for a tunnel."""
+
+    key = "too-big"
+    title = "Forwarding beside packets too big for a tunnel"
+    beside = ("while the PMD thread also gets packets of 1,500 bytes for a "
+              "tunnel that fits 1,450, as fast as it goes, ")
+    draw = None
+
+    @staticmethod
+    def _frames(bench):
+        return FRAMES[:1]
+
+    def measure(self, bench):
+        need(scapy=True)
+        return super().measure(bench)
+
+    def _add_more(self, lab, switch, mtu):
+        add_tunnel(switch, "vxlan")
+        switch.add_null(2, 1500, ",no-rx=1", bridge="br1")
+        path = lab.path("large.pcap")
+        wrpcap(path, [Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+                      / IP(src="10.0.0.1", dst="10.0.0.2", flags="DF")
+                      / bytes(1480)] * 32)
+        switch.add_port("br0", "p3", "type=dpdk", "options:dpdk-devargs="
+                        f"net_pcap3,rx_pcap={path},infinite_rx=1")
+        switch.ofctl("add-flow", "br0", "in_port=p3,actions=output:t0")
 
 
 class IntoTunnelMany(ForwardingMany, IntoTunnel):

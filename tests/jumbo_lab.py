@@ -43,9 +43,9 @@ import time
 try:
     from scapy.layers.inet import IP, TCP
     from scapy.layers.l2 import Ether
-    from scapy.utils import RawPcapReader
+    from scapy.utils import RawPcapReader, wrpcap
 except ImportError:                # missing() says so
-    Ether = None
+    Ether = IP = wrpcap = None
 
 ETHER_LEN = 14                     # header; a VLAN tag is not counted
 FCS_LEN = 4
