@@ -250,11 +250,11 @@ class Forwarding(Part):
             switch.add_null(0, mtu, f",size={length}")
             for port in PORTS:
                 switch.wait(port, f"mtu={mtu}", "link_state=up")
-            for source, sink in zip(self.way[::2], self.way[1::2]):
+            for source, sink in self._flows():
                 switch.ofctl("add-flow", "br0",
                              f"in_port={source},actions=output:{sink}")
             with Unixctl(switch) as unixctl:
-                wait_for("packets at p1", lambda: count()[0], 10,
+                wait_for("packets at p1", lambda: count()[0], 60,
                          switch.log)
                 yield count
             self._check_length(switch, length)
@@ -265,6 +265,10 @@ class Forwarding(Part):
 
     def _add_more(self, lab, switch, mtu):
         """Adds what there is besides the two ports."""
+
+    def _flows(self):
+        """Returns (port from which packets come, port to which they go)."""
+        return list(zip(self.way[::2], self.way[1::2]))
 
     @staticmethod
     def _check_length(switch, length):
@@ -458,13 +462,18 @@ class ForwardingMany(Forwarding):
 
     def _add_more(self, lab, switch, mtu):
         super()._add_more(lab, switch, mtu)
-        for number in range(2, self._ports + 1):     # p1 is the way out
-            if number < MAX_ETHERNET_PORTS:
-                switch.add_null(number, mtu, f",size={FRAMES[0] - FCS_LEN}")
-                switch.ofctl("add-flow", "br0", f"in_port=p{number},"
-                             f"actions=output:{self.way[1]}")
-            else:
-                switch.add_vhost("br0", f"p{number}", lab.path(f"p{number}"))
+        for number in self._others():
+            switch.add_null(number, mtu, f",size={FRAMES[0] - FCS_LEN}")
+        for number in range(MAX_ETHERNET_PORTS, self._ports + 1):
+            switch.add_vhost("br0", f"p{number}", lab.path(f"p{number}"))
+
+    def _others(self):
+        """Returns numbers of ports besides p0, and p1, the way out."""
+        return range(2, min(self._ports + 1, MAX_ETHERNET_PORTS))
+
+    def _flows(self):
+        return super()._flows() + [(f"p{number}", self.way[1])
+                                   for number in self._others()]
 
 
 class BesideTooBig(Forwarding):
@@ -494,7 +503,9 @@ class BesideTooBig(Forwarding):
                       / bytes(1480)] * 32)
         switch.add_port("br0", "p3", "type=dpdk", "options:dpdk-devargs="
                         f"net_pcap3,rx_pcap={path},infinite_rx=1")
-        switch.ofctl("add-flow", "br0", "in_port=p3,actions=output:t0")
+
+    def _flows(self):
+        return [*super()._flows(), ("p3", "t0")]
 
 
 class IntoTunnelMany(ForwardingMany, IntoTunnel):

@@ -543,8 +543,9 @@ class Switch:
     @staticmethod
     def sent_packets(shown, port):
         """Returns the packets that a port has sent, from `dpctl/show -s`."""
-        found = re.search(rf"^ +port \d+: {port} .*?TX packets:(\d+)", shown,
-                          re.M | re.S)
+        # A port without statistics ends without a new line.
+        found = re.search(rf" port \d+: {port} .*?TX packets:(\d+)", shown,
+                          re.S)
         if not found:
             raise LabError(f"dpctl/show tells no counters of {port}.")
         return int(found[1])
