@@ -440,7 +440,7 @@ class Stream:
     was really) are valid after that.
     """
 
-    WINDOW = 4
+    WINDOW = 16
     PATIENCE = 0.02                    # seconds until another frame is sent
 
     def __init__(self, sender, receiver, rate):
