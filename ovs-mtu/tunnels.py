@@ -124,10 +124,10 @@ class Underlay:
         if told == "false":
             return False
         _, mtu, hop = self.bottleneck or (None, None, None)
-        if (hop and len(hop.port.interfaces) > 1
+        if (hop and (self.is_choice or len(hop.port.interfaces) > 1)
                 and any((i.mtu or 0) > mtu
                         for i in hop.host.interfaces.values())):
-            return None                 # The bond may choose it too late.
+            return None                 # It may be chosen too late to tell.
         return (self.limit or 0) >= IPV6_MIN_MTU or None
 
 
