@@ -139,12 +139,18 @@ tnl_too_big_is_enabled(void)
     return enable;
 }
 
+static uint32_t
+counters_hash(const struct in6_addr *remote)
+{
+    return hash_bytes(remote, sizeof *remote, 0);
+}
+
 static struct counters *
-counters_find(const char *tunnel, const struct in6_addr *remote, uint32_t hash)
+counters_find(const char *tunnel, const struct in6_addr *remote)
 {
     struct counters *c;
 
-    CMAP_FOR_EACH_WITH_HASH (c, node, hash, &all_counters) {
+    CMAP_FOR_EACH_WITH_HASH (c, node, counters_hash(remote), &all_counters) {
         if (ipv6_addr_equals(&c->remote, remote)
             && !strcmp(c->tunnel, tunnel)) {
             return c;
@@ -156,17 +162,16 @@ counters_find(const char *tunnel, const struct in6_addr *remote, uint32_t hash)
 static struct counters *
 counters_get(const char *tunnel, const struct in6_addr *remote)
 {
-    uint32_t hash = hash_bytes(remote, sizeof *remote, 0);
-    struct counters *c = counters_find(tunnel, remote, hash);
+    struct counters *c = counters_find(tunnel, remote);
 
     if (!c) {
         ovs_mutex_lock(&counters_mutex);
-        c = counters_find(tunnel, remote, hash);
+        c = counters_find(tunnel, remote);
         if (!c) {
             c = xzalloc(sizeof *c);
             c->remote = *remote;
             ovs_strlcpy(c->tunnel, tunnel, sizeof c->tunnel);
-            cmap_insert(&all_counters, &c->node, hash);
+            cmap_insert(&all_counters, &c->node, counters_hash(remote));
         }
         ovs_mutex_unlock(&counters_mutex);
     }
@@ -208,8 +213,7 @@ tnl_too_big_get_stats(const char *tunnel, const struct in6_addr *remote,
 
     memset(stats, 0, sizeof *stats);
     if (remote) {
-        c = counters_find(tunnel, remote, hash_bytes(remote, sizeof *remote,
-                                                     0));
+        c = counters_find(tunnel, remote);
         if (c) {
             counters_add(c, stats);
         }
@@ -493,7 +497,7 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
     const struct ovs_action_push_tnl *data = nl_attr_get(push);
     int overhead = data->header_len - ETH_HEADER_LEN;
     struct counters *counters = NULL;
-    bool df = true, flooded;
+    bool df = true;
     struct in6_addr remote;
     struct dp_packet *packet;
     int mtu, path_mtu;
@@ -523,7 +527,6 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
         return;
     }
 
-    flooded = count_tunnels(actions, actions_len) > 1;
     n = dp_packet_batch_size(packets);
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, packets) {
         enum outcome outcome;
@@ -539,7 +542,8 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
 
         parse(packet, &copy, &flow);
         told_mtu = mtu - overhead - copy.l3_ofs;
-        outcome = judge(&flow, dp_packet_l3(&copy), told_mtu, flooded,
+        outcome = judge(&flow, dp_packet_l3(&copy), told_mtu,
+                        count_tunnels(actions, actions_len) > 1,
                         packet->md.in_port.odp_port);
         if (!counters) {
             counters = counters_get(netdev_get_name(tunnel), &remote);

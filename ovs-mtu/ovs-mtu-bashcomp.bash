@@ -8,16 +8,16 @@ _ovs_mtu () {
         show | check | report | probe) command=${command:-$word} ;;
         esac
     done
-    local ssl="--private-key= --certificate= --ca-cert= --help"
+    local more="--private-key= --certificate= --ca-cert= --help"
     case $command,$cur in
     ,*) words="show check report probe --help --version" ;;
-    show,-*) words="--db= --format= --timeout= $ssl" ;;
+    show,-*) words="--db= --format= --timeout= $more" ;;
     check,-*) words="--db= --southbound= --format= --timeout= --since="
-              words+=" --watch= $ssl" ;;
+              words+=" --watch= $more" ;;
     report,-*) words="--db= --southbound= --timeout= --since= --watch="
-               words+=" --output= $ssl" ;;
+               words+=" --output= $more" ;;
     probe,-*) words="--db= --southbound= --format= --timeout= --size="
-              words+=" --packets= --seconds= --via= $ssl" ;;
+              words+=" --packets= --seconds= --via= $more" ;;
     report,* | probe,*) words= ;;
     *) words=$(ovs-vsctl --no-wait list-br 2>/dev/null) ;;
     esac

@@ -14,9 +14,11 @@ import time
 from jumbo_bench import (NOT_GRANTED, Part, Skip, Spread, Table, Unixctl,
                          cells, header, how_many_runs, log_ticks, need, plot,
                          plural, refused, values)
-from jumbo_lab import (ETHER_LEN, FCS_LEN, IP, SLEEP, TESTPMD, VXLAN_LEN,
-                       Ether, Guest, Host, LabError, Process, add_address,
-                       comes, free_hugepages_mib, run, wait_for, wrpcap)
+from jumbo_lab import (ETHER_LEN, FCS_LEN, IP, MAX_ETHERNET_PORTS, SLEEP,
+                       TESTPMD, VXLAN_LEN, Ether, Guest, Host, LabError,
+                       Process, add_address, comes, dummy_numa,
+                       free_hugepages_mib, pmd_cpu_mask, run, thread_seconds,
+                       wait_for, wrpcap)
 
 MEMORY_MIB = 4096                  # what the unpatched switch needs
 MTUS = (1500, 2000, 3000, 4000, 6000, 9000, 9710)
@@ -26,7 +28,6 @@ QUICK_FRAMES = (64, 9018)
 IDLE_PORTS, IDLE_QUEUES = 4, 8     # net_virtio_user has up to 8 queues
 IDLE_FRAMES = (64, 1518, 9018)
 MANY = tuple(itertools.product((1, 8, 64), (1, 4, 16)))  # ports, PMD threads
-MAX_ETHERNET_PORTS = 32            # RTE_MAX_ETHPORTS of Debian's DPDK
 SLICE_SECONDS = 1                  # between two looks at the counters
 FLOWS = (1, 1000, 8000, 16000, 32000, 64000, 128000)
 SOME_CASES = FLOWS[2::2], (64, 1518, 9018)
@@ -455,10 +456,8 @@ class ForwardingMany(Forwarding):
         return {**found, "rows": rows}
 
     def _options(self):
-        return {"vswitchd_args":
-                ["--dummy-numa=" + ",".join("0" * (self._threads + 1))],
-                "other_config":
-                [f"pmd-cpu-mask={hex((2 << self._threads) - 2)}"]}
+        return {"vswitchd_args": [dummy_numa(self._threads)],
+                "other_config": [pmd_cpu_mask(self._threads)]}
 
     def _add_more(self, lab, switch, mtu):
         super()._add_more(lab, switch, mtu)
@@ -546,8 +545,7 @@ def pmd_seconds(pid):
         except (FileNotFoundError, ProcessLookupError):
             continue                   # Another thread, which has ended.
         try:
-            with open(f"/proc/{pid}/task/{task}/schedstat") as stat:
-                ran.append(int(stat.read().split()[0]) / 1e9)
+            ran.append(thread_seconds(pid, task))
         except OSError:
             raise Skip("the kernel doesn't tell how long a thread has run "
                        "(CONFIG_SCHED_INFO)")
@@ -618,7 +616,7 @@ class Flows(Part):
         queues = min(way.threads, IDLE_QUEUES)
         with bench.switch(
                 build, MEMORY_MIB, other_config=SLEEP, vswitchd_args=[
-                    "--dummy-numa=" + ",".join(["0"] * (way.threads + 1))]
+                    dummy_numa(way.threads)]
                 if way.threads > 1 else ()) as (lab, switch), \
                 Unixctl(switch) as unixctl:
             self._connect(lab, switch, way, flows)
@@ -661,8 +659,8 @@ class Flows(Part):
         """Adds the ports v0, from which packets come, and p1, by which they
         leave, and the rules."""
         if way.threads > 1:
-            switch.vsctl("set", "Open_vSwitch", ".", "other_config:"
-                         f"pmd-cpu-mask={hex((1 << way.threads + 1) - 2)}")
+            switch.vsctl("set", "Open_vSwitch", ".",
+                         "other_config:" + pmd_cpu_mask(way.threads))
         switch.add_vhost("br0", "v0", lab.path("v0"))
         out = "p1"
         if way.tunnel:

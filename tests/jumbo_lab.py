@@ -54,6 +54,7 @@ VXLAN_LEN = 50                     # what VXLAN over IPv4 adds to a packet
 NUMBERED = b"\x88\xb5"             # EtherType: the first experimental one
 NUMBERED_FILTER = "ether proto 0x88b5"
 WIRE_MTU = 16000                   # kernel MTU of the veths: never the limit
+MAX_ETHERNET_PORTS = 32            # RTE_MAX_ETHPORTS of Debian's DPDK
 # An idle PMD thread may sleep up to 100 us: others get the CPU, and its busy
 # time is its own; without sleep, it is preempted while it works.  The second
 # name is that of 3.1.
@@ -1068,6 +1069,23 @@ def exchange(sender, receiver, frames, path, window=6, seconds=5):
                     lambda got: len(got) >= min(end, len(frames)), seconds):
                 break
     return capture.frames()
+
+
+def dummy_numa(threads):
+    """Returns the argument with which ovs-vswitchd has CPUs for so many PMD
+    threads, which then run on any CPU, besides the main thread's."""
+    return "--dummy-numa=" + ",".join("0" * (threads + 1))
+
+
+def pmd_cpu_mask(threads):
+    """Returns the setting for so many PMD threads, on CPUs of dummy_numa()."""
+    return f"pmd-cpu-mask={hex((2 << threads) - 2)}"
+
+
+def thread_seconds(pid, thread):
+    """Returns for how long the kernel has run a thread of a process."""
+    with open(f"/proc/{pid}/task/{thread}/schedstat") as stat:
+        return int(stat.read().split()[0]) / 1e9
 
 
 def numbered_frame(number, length=60, tags=b""):
