@@ -63,7 +63,8 @@ struct tnl_pmtu_entry {
 
 static struct ovs_mutex mutex = OVS_MUTEX_INITIALIZER;
 
-/* Written with 'mutex' held, read by any thread. */
+/* Written with 'mutex' held, but for 'expires' of an entry, and read by any
+ * thread. */
 static struct cmap table = CMAP_INITIALIZER;
 
 static uint32_t

@@ -50,8 +50,10 @@
  * no flow to be revalidated.
  */
 
-/* The minimum that a message may lower a path MTU to, in bytes: what every
- * host must take (RFC 791), and the minimum of an IPv6 link (RFC 8200). */
+/* The minimum that a message may lower a path MTU to, in bytes, and that
+ * senders are told: what every host must take (RFC 791), and the minimum of an
+ * IPv6 link (RFC 8200).  Linux ignores less than 552 for IPv4
+ * (net.ipv4.route.min_pmtu). */
 #define TNL_PMTU_MIN_V4 576
 #define TNL_PMTU_MIN_V6 1280
 

@@ -38,16 +38,9 @@
 #include "openvswitch/token-bucket.h"
 #include "ovs-thread.h"
 #include "packets.h"
-#include "tnl-pmtu.h"
 #include "util.h"
 
 COVERAGE_DEFINE(datapath_drop_tunnel_too_big);
-
-/* Size of the largest answers in bytes, with IP header (RFC 1812, RFC 4443),
- * and smallest MTU that IPv6 senders are told. */
-#define IPV4_ANSWER_SIZE 576
-#define IPV6_ANSWER_SIZE 1280
-#define IPV6_MIN_MTU 1280
 
 #define ANSWER_TTL 64
 
@@ -70,17 +63,17 @@ DEFINE_STATIC_PER_THREAD_DATA(struct limits, limits,
     OUTCOME(TOLD,            "ovs_tx_too_big_told")                         \
     /* Too many messages in a short time. */                                \
     OUTCOME(RATE_LIMITED,    "ovs_tx_too_big_rate_limited")                 \
-    /* Neither IPv4 nor IPv6, or malformed. */                              \
+    /* Neither IPv4 nor IPv6. */                                            \
     OUTCOME(NOT_IP,          "ovs_tx_too_big_not_ip")                       \
     /* IPv4 without DF. */                                                  \
     OUTCOME(NO_DF,           "ovs_tx_too_big_no_df")                        \
     /* A fragment, but not the first. */                                    \
     OUTCOME(LATER_FRAGMENT,  "ovs_tx_too_big_later_fragment")               \
-    /* Source or destination isn't a single host. */                        \
+    /* Source or destination isn't a single host, or malformed. */          \
     OUTCOME(NOT_UNICAST,     "ovs_tx_too_big_not_unicast")                  \
     /* The packet is an ICMP or ICMPv6 error message. */                    \
     OUTCOME(ICMP_ERROR,      "ovs_tx_too_big_icmp_error")                   \
-    /* The MTU is less than TNL_TOO_BIG_MIN_MTU or IPV6_MIN_MTU. */         \
+    /* The MTU is less than TNL_PMTU_MIN_V4 or TNL_PMTU_MIN_V6. */          \
     OUTCOME(MTU_TOO_LOW,     "ovs_tx_too_big_mtu_too_low")                  \
     /* Several tunnels: the answer's source isn't behind each of them. */   \
     OUTCOME(FLOODED,         "ovs_tx_too_big_flooded")
@@ -227,47 +220,74 @@ tnl_too_big_get_stats(const char *tunnel, const struct in6_addr *remote,
     return 0;
 }
 
-/* Returns the MTU of the port by which packets leave that the action 'push'
- * encapsulates, as told by the actions after it in its list, which is
- * somewhere in 'actions': the largest MTU if there are several ports.  Where
- * these don't tell, since e.g. a balance-tcp bond chooses a member later, it's
- * the largest of all ports: nothing is refused that would fit.  Returns 0 if
- * there is no limit. */
+/* Returns the largest MTU of the ports to which 'actions' send packets; of all
+ * ports, where another part of the datapath chooses the port later, e.g. a
+ * member of a balance-tcp bond.  Returns 0 if there is no limit. */
 static int
-egress_mtu(const struct nlattr *push, const struct nlattr *actions,
-           size_t actions_len, tnl_too_big_mtu_cb *port_mtu, const void *aux)
+outputs_mtu(const struct nlattr *actions, size_t actions_len,
+            tnl_too_big_mtu_cb *port_mtu, const void *aux)
 {
     const struct nlattr *a;
     size_t left;
     int mtu = 0;
 
     NL_ATTR_FOR_EACH_UNSAFE (a, left, actions, actions_len) {
-        odp_port_t port = ODPP_NONE;
-
-        if (a < push && nl_attr_next(a) > push) {
-            return egress_mtu(push, nl_attr_get(a), nl_attr_get_size(a),
-                              port_mtu, aux);
-        } else if (a <= push) {
-            continue;
-        }
+        const struct nlattr *nested = NULL;
 
         switch (nl_attr_type(a)) {
         case OVS_ACTION_ATTR_OUTPUT:
-            port = nl_attr_get_odp_port(a);
+            mtu = MAX(mtu, port_mtu(aux, nl_attr_get_odp_port(a)));
             break;
         case OVS_ACTION_ATTR_LB_OUTPUT:
         case OVS_ACTION_ATTR_RECIRC:
-        case OVS_ACTION_ATTR_CLONE:
-        case OVS_ACTION_ATTR_SAMPLE:
         case OVS_ACTION_ATTR_CHECK_PKT_LEN:
         case OVS_ACTION_ATTR_TUNNEL_PUSH:
+            return port_mtu(aux, ODPP_NONE);
+        case OVS_ACTION_ATTR_CLONE:
+            nested = a;
             break;
-        default:
-            continue;
+        case OVS_ACTION_ATTR_SAMPLE:
+            nested = nl_attr_find_nested(a, OVS_SAMPLE_ATTR_ACTIONS);
+            break;
         }
-        mtu = MAX(mtu, port_mtu(aux, port));
+        if (nested) {
+            mtu = MAX(mtu, outputs_mtu(nl_attr_get(nested),
+                                       nl_attr_get_size(nested),
+                                       port_mtu, aux));
+        }
     }
     return mtu;
+}
+
+/* Returns outputs_mtu() of the actions that follow 'push' in its list, which
+ * is somewhere in 'actions'. */
+static int
+egress_mtu(const struct nlattr *push, const struct nlattr *actions,
+           size_t actions_len, tnl_too_big_mtu_cb *port_mtu, const void *aux)
+{
+    const struct nlattr *a;
+    size_t left;
+
+    NL_ATTR_FOR_EACH_UNSAFE (a, left, actions, actions_len) {
+        if (a == push) {
+            return outputs_mtu(nl_attr_next(a), left - NLA_ALIGN(a->nla_len),
+                               port_mtu, aux);
+        } else if (nl_attr_next(a) > push) {
+            return egress_mtu(push, nl_attr_get(a), nl_attr_get_size(a),
+                              port_mtu, aux);
+        }
+    }
+    OVS_NOT_REACHED();
+}
+
+static int count_tunnels(const struct nlattr *actions, size_t actions_len);
+
+/* Returns count_tunnels() of the actions that are nested in 'a', which may be
+ * null. */
+static int
+count_nested_tunnels(const struct nlattr *a)
+{
+    return a ? count_tunnels(nl_attr_get(a), nl_attr_get_size(a)) : 0;
 }
 
 /* Returns how many tunnels 'actions' send a packet into, each by a list of its
@@ -280,10 +300,18 @@ count_tunnels(const struct nlattr *actions, size_t actions_len)
     int n = 0;
 
     NL_ATTR_FOR_EACH_UNSAFE (a, left, actions, actions_len) {
-        if (nl_attr_type(a) == OVS_ACTION_ATTR_TUNNEL_PUSH) {
+        switch (nl_attr_type(a)) {
+        case OVS_ACTION_ATTR_TUNNEL_PUSH:
             return n + 1;
-        } else if (nl_attr_type(a) == OVS_ACTION_ATTR_CLONE) {
-            n += count_tunnels(nl_attr_get(a), nl_attr_get_size(a));
+        case OVS_ACTION_ATTR_CLONE:
+            n += count_nested_tunnels(a);
+            break;
+        case OVS_ACTION_ATTR_CHECK_PKT_LEN:
+            n += MAX(count_nested_tunnels(nl_attr_find_nested(
+                         a, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_GREATER)),
+                     count_nested_tunnels(nl_attr_find_nested(
+                         a, OVS_CHECK_PKT_LEN_ATTR_ACTIONS_IF_LESS_EQUAL)));
+            break;
         }
     }
     return n;
@@ -389,7 +417,7 @@ judge(const struct flow *flow, const void *l3, int mtu, bool flooded,
         return NOT_UNICAST;
     } else if (icmp_is_error(flow)) {
         return ICMP_ERROR;
-    } else if (mtu < (ipv4 ? TNL_TOO_BIG_MIN_MTU : IPV6_MIN_MTU)) {
+    } else if (mtu < (ipv4 ? TNL_PMTU_MIN_V4 : TNL_PMTU_MIN_V6)) {
         return MTU_TOO_LOW;
     } else if (flooded) {
         return FLOODED;
@@ -409,7 +437,8 @@ compose_answer(const struct dp_packet *packet, const struct flow *flow,
     bool ipv4 = flow->dl_type == htons(ETH_TYPE_IP);
     size_t l2_len = packet->l3_ofs;
     size_t l3_len = ipv4 ? IP_HEADER_LEN : IPV6_HEADER_LEN;
-    size_t max_size = ipv4 ? IPV4_ANSWER_SIZE : IPV6_ANSWER_SIZE;
+    /* RFC 1812 and RFC 4443: so that it fits any path. */
+    size_t max_size = ipv4 ? TNL_PMTU_MIN_V4 : TNL_PMTU_MIN_V6;
     size_t icmp_len = MIN(ICMP_HEADER_LEN + dp_packet_l3_size(packet),
                           max_size - l3_len);
     struct dp_packet *answer;

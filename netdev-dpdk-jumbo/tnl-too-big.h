@@ -21,6 +21,7 @@
 #include <stddef.h>
 
 #include "dp-packet.h"
+#include "tnl-pmtu.h"
 
 /* Packets that are too big for a tunnel
  * =====================================
@@ -34,8 +35,9 @@
  *
  * Packets that can't be answered, because they are IPv4 without DF, or aren't
  * IP, or by the rules of RFC 1122 or RFC 4443, or because the answer would be
- * an MTU that senders ignore, are left alone.  So are those that go into
- * several tunnels.  They go on as if they did fit.
+ * an MTU that senders ignore (less than TNL_PMTU_MIN_V4 or TNL_PMTU_MIN_V6),
+ * are left alone.  So are those that go into several tunnels.  They go on as
+ * if they did fit.
  *
  * A thread sends at most 1,000 answers a second, and 50 at once, to the port
  * by which the packets came: the numbers of Linux's net.ipv4.icmp_msgs_per_sec
@@ -49,11 +51,6 @@ struct in6_addr;
 struct netdev;
 struct netdev_custom_stats;
 struct nlattr;
-
-/* The smallest MTU that senders are told, in bytes.  Linux tells no smaller
- * one either: many senders don't go below 552 (net.ipv4.route.min_pmtu), and
- * all IPv4 hosts accept 576 (RFC 791). */
-#define TNL_TOO_BIG_MIN_MTU 576
 
 /* Returns the MTU of 'port' in bytes, 0 if it has none; of ODPP_NONE, the
  * largest of all ports. */
@@ -83,7 +80,7 @@ tnl_too_big_maybe(const struct dp_packet_batch *packets)
     DP_PACKET_BATCH_FOR_EACH (i, packet, packets) {
         max_size = MAX(max_size, dp_packet_size(packet));
     }
-    return OVS_UNLIKELY(max_size > TNL_TOO_BIG_MIN_MTU);
+    return OVS_UNLIKELY(max_size > TNL_PMTU_MIN_V4);
 }
 
 #endif /* tnl-too-big.h */

@@ -21,7 +21,7 @@ import sys
 from ovs.mtu.check import DROPS, Finding
 from ovs.mtu.model import ACCEPT
 
-DATABASE_UP = "Whether the database could be read."
+DATABASE_UP = "Whether the database could be read, and is not empty."
 
 
 def count(n, what):
@@ -208,7 +208,7 @@ def print_finding_metrics(hosts, southbound, findings):
         if host.is_running is not None:
             metrics.add("vswitchd_up", "Whether ovs-vswitchd runs, and has "
                         "applied the last change.",
-                        host.is_running and not host.doubt,
+                        host.is_running and not (host.error or host.doubt),
                         database=host.remote, host=host.name)
         for kind in Finding.KINDS:
             metrics.add("findings", "How many things ovs-mtu check has found.",
