@@ -69,6 +69,7 @@ rte_vhost_driver_set_max_queue_num(const char *path OVS_UNUSED,
 /* Tunnels don't take packets with offloads. */
 #define dp_packet_inner_l4(PACKET) NULL
 #define dp_packet_ol_send_prepare(PACKET, FLAGS)
+#define dp_packet_set_tso_segsz(PACKET, SEGSZ)
 #endif
 
 /* For more descriptors than these, Open vSwitch takes its default, newer

@@ -311,6 +311,7 @@ tnl_pmtu_parse_l4(const void *l4, size_t size, size_t len,
             int i = greh->flags & htons(GRE_CSUM) ? 1 : 0;
 
             if (size >= sizeof *greh + (i + 1) * sizeof *options) {
+                r->gre_key_is_quoted = true;
                 r->gre_key = get_16aligned_be32(&options[i]);
             }
         }

@@ -75,8 +75,9 @@ struct tnl_pmtu_report {
     uint8_t nw_proto;           /* IPPROTO_UDP or IPPROTO_GRE. */
     ovs_be16 tp_dst;            /* UDP only. */
     ovs_be16 gre_protocol;      /* GRE only, as the next two. */
-    bool gre_has_key;
-    ovs_be32 gre_key;           /* 0 if the quote doesn't reach it. */
+    bool gre_has_key;           /* The packet has a key. */
+    bool gre_key_is_quoted;     /* The quote may end before it. */
+    ovs_be32 gre_key;
     uint32_t mtu;               /* Bytes, IP header included. */
 };
 

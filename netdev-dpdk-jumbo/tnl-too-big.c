@@ -23,6 +23,7 @@
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 
+#include "bfd.h"
 #include "cmap.h"
 #include "coverage.h"
 #include "csum.h"
@@ -73,6 +74,8 @@ DEFINE_STATIC_PER_THREAD_DATA(struct limits, limits,
     OUTCOME(NOT_UNICAST,     "ovs_tx_too_big_not_unicast")                  \
     /* The packet is an ICMP or ICMPv6 error message. */                    \
     OUTCOME(ICMP_ERROR,      "ovs_tx_too_big_icmp_error")                   \
+    /* BFD between neighbors, such as the tunnel's own. */                  \
+    OUTCOME(BFD,             "ovs_tx_too_big_bfd")                          \
     /* The MTU is less than TNL_PMTU_MIN_V4 or TNL_PMTU_MIN_V6. */          \
     OUTCOME(MTU_TOO_LOW,     "ovs_tx_too_big_mtu_too_low")                  \
     /* Several tunnels: the answer's source isn't behind each of them. */   \
@@ -222,10 +225,11 @@ tnl_too_big_get_stats(const char *tunnel, const struct in6_addr *remote,
 
 /* Returns the largest MTU of the ports to which 'actions' send packets; of all
  * ports, where another part of the datapath chooses the port later, e.g. a
- * member of a balance-tcp bond.  Returns 0 if there is no limit. */
+ * member of a balance-tcp bond.  Returns INT_MAX if there is no limit, and 0
+ * if there is no output. */
 static int
 outputs_mtu(const struct nlattr *actions, size_t actions_len,
-            tnl_too_big_mtu_cb *port_mtu, const void *aux)
+            tnl_too_big_mtu_cb *get_mtu, const void *aux)
 {
     const struct nlattr *a;
     size_t left;
@@ -236,13 +240,17 @@ outputs_mtu(const struct nlattr *actions, size_t actions_len,
 
         switch (nl_attr_type(a)) {
         case OVS_ACTION_ATTR_OUTPUT:
-            mtu = MAX(mtu, port_mtu(aux, nl_attr_get_odp_port(a)));
+            mtu = MAX(mtu, get_mtu(aux, nl_attr_get_odp_port(a)));
             break;
         case OVS_ACTION_ATTR_LB_OUTPUT:
         case OVS_ACTION_ATTR_RECIRC:
         case OVS_ACTION_ATTR_CHECK_PKT_LEN:
         case OVS_ACTION_ATTR_TUNNEL_PUSH:
-            return port_mtu(aux, ODPP_NONE);
+            mtu = MAX(mtu, get_mtu(aux, ODPP_NONE));
+            break;
+        case OVS_ACTION_ATTR_TUNNEL_POP:
+        case OVS_ACTION_ATTR_TRUNC:
+            return INT_MAX;
         case OVS_ACTION_ATTR_CLONE:
             nested = a;
             break;
@@ -253,7 +261,7 @@ outputs_mtu(const struct nlattr *actions, size_t actions_len,
         if (nested) {
             mtu = MAX(mtu, outputs_mtu(nl_attr_get(nested),
                                        nl_attr_get_size(nested),
-                                       port_mtu, aux));
+                                       get_mtu, aux));
         }
     }
     return mtu;
@@ -263,7 +271,7 @@ outputs_mtu(const struct nlattr *actions, size_t actions_len,
  * is somewhere in 'actions'. */
 static int
 egress_mtu(const struct nlattr *push, const struct nlattr *actions,
-           size_t actions_len, tnl_too_big_mtu_cb *port_mtu, const void *aux)
+           size_t actions_len, tnl_too_big_mtu_cb *get_mtu, const void *aux)
 {
     const struct nlattr *a;
     size_t left;
@@ -271,10 +279,10 @@ egress_mtu(const struct nlattr *push, const struct nlattr *actions,
     NL_ATTR_FOR_EACH_UNSAFE (a, left, actions, actions_len) {
         if (a == push) {
             return outputs_mtu(nl_attr_next(a), left - NLA_ALIGN(a->nla_len),
-                               port_mtu, aux);
+                               get_mtu, aux);
         } else if (nl_attr_next(a) > push) {
             return egress_mtu(push, nl_attr_get(a), nl_attr_get_size(a),
-                              port_mtu, aux);
+                              get_mtu, aux);
         }
     }
     OVS_NOT_REACHED();
@@ -355,6 +363,14 @@ ipv6_is_host(const struct in6_addr *ip)
            && !IN6_IS_ADDR_LOOPBACK(ip);
 }
 
+/* RFC 5881: BFD for neighbors, which no router forwards.  Open vSwitch itself
+ * looks for a path's MTU with it. */
+static bool
+is_bfd(const struct flow *flow)
+{
+    return flow->nw_proto == IPPROTO_UDP && flow->tp_dst == htons(BFD_DEST_PORT);
+}
+
 static bool
 icmp_is_error(const struct flow *flow)
 {
@@ -417,6 +433,8 @@ judge(const struct flow *flow, const void *l3, int mtu, bool flooded,
         return NOT_UNICAST;
     } else if (icmp_is_error(flow)) {
         return ICMP_ERROR;
+    } else if (is_bfd(flow)) {
+        return BFD;
     } else if (mtu < (ipv4 ? TNL_PMTU_MIN_V4 : TNL_PMTU_MIN_V6)) {
         return MTU_TOO_LOW;
     } else if (flooded) {
@@ -514,12 +532,12 @@ parse(const struct dp_packet *packet, struct dp_packet *copy,
  * 'actions', would make too big, and whose senders can be told: it deletes
  * them, and puts into 'answers', which should be empty, messages for them as
  * the tunnel's remote end would send them, not encapsulated.  'push' is an
- * OVS_ACTION_ATTR_TUNNEL_PUSH of 'tunnel', and 'port_mtu' is called with
+ * OVS_ACTION_ATTR_TUNNEL_PUSH of 'tunnel', and 'get_mtu' is called with
  * 'aux'. */
 void
 tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
                    const struct nlattr *actions, size_t actions_len,
-                   tnl_too_big_mtu_cb *port_mtu, const void *aux,
+                   tnl_too_big_mtu_cb *get_mtu, const void *aux,
                    struct dp_packet_batch *packets,
                    struct dp_packet_batch *answers)
 {
@@ -529,7 +547,7 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
     bool df = true;
     struct in6_addr remote;
     struct dp_packet *packet;
-    int mtu, path_mtu;
+    int port_mtu, path_mtu, mtu;
     size_t i, n;
 
     if (!tnl_too_big_is_enabled()) {
@@ -546,15 +564,13 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
         df = ip->ip_frag_off & htons(IP_DF);
     }
 
-    mtu = egress_mtu(push, actions, actions_len, port_mtu, aux);
-    /* Without DF, routers fragment. */
-    path_mtu = df ? tnl_pmtu_lookup(&remote) : 0;
-    if (path_mtu && (!mtu || path_mtu < mtu)) {
-        mtu = path_mtu;
-    }
-    if (!mtu) {
+    port_mtu = egress_mtu(push, actions, actions_len, get_mtu, aux);
+    if (!port_mtu) {
         return;
     }
+    /* Without DF, routers fragment. */
+    path_mtu = df ? tnl_pmtu_lookup(&remote) : 0;
+    mtu = path_mtu ? MIN(path_mtu, port_mtu) : port_mtu;
 
     n = dp_packet_batch_size(packets);
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, packets) {
@@ -562,6 +578,7 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
         struct dp_packet copy;
         struct flow flow;
         uint64_t orig;
+        bool flooded;
         int told_mtu;
 
         if (OVS_LIKELY(overhead + segment_size(packet) <= mtu)) {
@@ -571,9 +588,16 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
 
         parse(packet, &copy, &flow);
         told_mtu = mtu - overhead - copy.l3_ofs;
-        outcome = judge(&flow, dp_packet_l3(&copy), told_mtu,
-                        count_tunnels(actions, actions_len) > 1,
+        flooded = count_tunnels(actions, actions_len) > 1;
+        outcome = judge(&flow, dp_packet_l3(&copy), told_mtu, flooded,
                         packet->md.in_port.odp_port);
+        if (outcome == MTU_TOO_LOW
+            && overhead + segment_size(packet) > port_mtu) {
+            /* Not by the path: then by the port. */
+            told_mtu += port_mtu - mtu;
+            outcome = judge(&flow, dp_packet_l3(&copy), told_mtu, flooded,
+                            packet->md.in_port.odp_port);
+        }
         if (!counters) {
             counters = counters_get(netdev_get_name(tunnel), &remote);
         }
@@ -584,8 +608,9 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
             continue;
         }
         if (outcome == TOLD) {
-            /* The quote is to have the checksums that the sender left to
-             * us. */
+            /* The quote is to have the checksums that the sender left to us,
+             * not those of segments. */
+            dp_packet_set_tso_segsz(packet, 0);
             dp_packet_ol_send_prepare(packet, 0);
             dp_packet_batch_add(answers,
                                 compose_answer(&copy, &flow, told_mtu));

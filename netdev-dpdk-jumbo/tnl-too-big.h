@@ -36,24 +36,26 @@
  * Packets that can't be answered, because they are IPv4 without DF, or aren't
  * IP, or by the rules of RFC 1122 or RFC 4443, or because the answer would be
  * an MTU that senders ignore (less than TNL_PMTU_MIN_V4 or TNL_PMTU_MIN_V6),
- * are left alone.  So are those that go into several tunnels.  They go on as
- * if they did fit.
+ * are left alone.  So are those of BFD, which looks for the MTU of a path
+ * itself, and those that go into several tunnels.  They go on as if they did
+ * fit.
  *
  * A thread sends at most 1,000 answers a second, and 50 at once, to the port
  * by which the packets came: the numbers of Linux's net.ipv4.icmp_msgs_per_sec
  * and icmp_msgs_burst.  Ports are spread over 64 such limits, so that a port
  * that is flooded with large packets hardly leaves others without answers.
  *
- * All functions are thread-safe, and take no locks that other threads hold for
- * more than an insertion into a table, once for each tunnel and remote end. */
+ * tnl_too_big_set_enabled() is the main thread's.  All others are thread-safe,
+ * and take no locks that other threads hold for more than an insertion into a
+ * table, once for each tunnel and remote end. */
 
 struct in6_addr;
 struct netdev;
 struct netdev_custom_stats;
 struct nlattr;
 
-/* Returns the MTU of 'port' in bytes, 0 if it has none; of ODPP_NONE, the
- * largest of all ports. */
+/* Returns the MTU of 'port' in bytes, INT_MAX if it has none; of ODPP_NONE,
+ * the largest MTU that a port has. */
 typedef int tnl_too_big_mtu_cb(const void *aux, odp_port_t port);
 
 void tnl_too_big_set_enabled(bool);

@@ -25,8 +25,8 @@ sender's port.
 
 Keys of a frame: "ip" (4 or 6), "size" (bytes, with IP header), "df" (0 or 1),
 "vlans" (TCIs, separated by commas), "proto" (number), "type" (the first byte
-of the payload), "frag" ("first" or "later"), "src" and "dst" (IP), "smac" and
-"dmac", "bad" (1 for a TCP or UDP checksum that isn't).
+of the payload), "dport" (of UDP), "frag" ("first" or "later"), "src" and "dst"
+(IP), "smac" and "dmac", "bad" (1 for a TCP or UDP checksum that isn't).
 """
 
 import ipaddress
@@ -54,8 +54,8 @@ def pseudo6(src, dst, length, proto):
 
 
 def frame(ip='4', size='1500', df='1', vlans='', proto='17', type='4',
-          frag='', bad='0', src='', dst='', smac='50:54:00:00:00:09',
-          dmac='50:54:00:00:00:0a'):
+          dport='7', frag='', bad='0', src='', dst='',
+          smac='50:54:00:00:00:09', dmac='50:54:00:00:00:0a'):
     v4 = ip == '4'
     src = ipaddress.ip_address(src or ('10.0.0.1' if v4 else 'fd00::1')).packed
     dst = ipaddress.ip_address(dst or ('10.0.0.2' if v4 else 'fd00::2')).packed
@@ -69,7 +69,7 @@ def frame(ip='4', size='1500', df='1', vlans='', proto='17', type='4',
         payload = struct.pack('!HHIIBBHHH', 1, 2, 3, 4, 5 << 4, 16, 5, 0, 0)
     else:
         # UDP, or something else with as many bytes.
-        payload = struct.pack('!BBHHH', int(type), 0, 7, size, 0)
+        payload = struct.pack('!BBHHH', int(type), 0, int(dport), size, 0)
     payload += bytes(i & 0xff for i in range(size - len(payload)))
     if proto in (6, 17):
         head = (src + dst + struct.pack('!HH', proto, size) if v4
