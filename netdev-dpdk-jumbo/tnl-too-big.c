@@ -368,7 +368,8 @@ ipv6_is_host(const struct in6_addr *ip)
 static bool
 is_bfd(const struct flow *flow)
 {
-    return flow->nw_proto == IPPROTO_UDP && flow->tp_dst == htons(BFD_DEST_PORT);
+    return (flow->nw_proto == IPPROTO_UDP
+            && flow->tp_dst == htons(BFD_DEST_PORT));
 }
 
 static bool
