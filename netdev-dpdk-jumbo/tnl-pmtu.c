@@ -20,6 +20,7 @@
 
 #include <net/if.h>
 #include <netinet/icmp6.h>
+#include <netinet/ip6.h>
 #include <stdlib.h>
 #include <string.h>
 
