@@ -74,7 +74,7 @@ struct tnl_pmtu_report {
     struct in6_addr dst;        /* Likewise. */
     uint8_t nw_proto;           /* IPPROTO_UDP or IPPROTO_GRE. */
     ovs_be16 tp_dst;            /* UDP only. */
-    ovs_be16 gre_protocol;      /* GRE only, as the next two. */
+    ovs_be16 gre_protocol;      /* GRE only, as the next three. */
     bool gre_has_key;           /* The packet has a key. */
     bool gre_key_is_quoted;     /* The quote may end before it. */
     ovs_be32 gre_key;

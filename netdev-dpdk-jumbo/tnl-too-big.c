@@ -577,12 +577,13 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
     DP_PACKET_BATCH_REFILL_FOR_EACH (i, n, packet, packets) {
         enum outcome outcome;
         struct dp_packet copy;
+        uint32_t size = overhead + segment_size(packet);
         struct flow flow;
         uint64_t orig;
         bool flooded;
         int told_mtu;
 
-        if (OVS_LIKELY(overhead + segment_size(packet) <= mtu)) {
+        if (OVS_LIKELY(size <= mtu)) {
             dp_packet_batch_add(packets, packet);
             continue;
         }
@@ -592,8 +593,7 @@ tnl_too_big_answer(const struct netdev *tunnel, const struct nlattr *push,
         flooded = count_tunnels(actions, actions_len) > 1;
         outcome = judge(&flow, dp_packet_l3(&copy), told_mtu, flooded,
                         packet->md.in_port.odp_port);
-        if (outcome == MTU_TOO_LOW
-            && overhead + segment_size(packet) > port_mtu) {
+        if (outcome == MTU_TOO_LOW && size > port_mtu) {
             /* Not by the path: then by the port. */
             told_mtu += port_mtu - mtu;
             outcome = judge(&flow, dp_packet_l3(&copy), told_mtu, flooded,
