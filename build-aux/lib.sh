@@ -165,10 +165,9 @@ files_id() {
     { new_files | cut -f1; printf 'build-aux/%s\n' generated apply lib.sh; } | id_of
 }
 
-# hooks_id BASE: the id of its hooks, and so of those of the bases below it.
+# hooks_id BASE: the id of what its hooks come from.
 hooks_id() {
-    (cd "$top" && ls patches/series patches/*.patch \
-        $(awk -v base="$1" '$1 == base || on { on = 1; print "patches/" $1 "/hooks.diff" }' build-aux/bases) 2>/dev/null || :) | id_of
+    "$top/build-aux/hooks" --sources "$1" | id_of
 }
 
 # guard TREE: has TREE, in which not all hooks are, build with a DPDK older than
