@@ -22,6 +22,7 @@
 #include <rte_eal.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
+#include <rte_version.h>
 #include <unistd.h>
 
 #include "dp-packet.h"
@@ -103,6 +104,20 @@ dpdk_mbufs_size_pa(int buffer_size, bool grows OVS_UNUSED, uint64_t n)
 }
 
 /* Mempools. */
+
+/* Returns the most mbufs that a cache of DPDK_CACHE_SIZE holds.  Before DPDK
+ * 26.07, it is flushed only when it holds half as many again (rte_mempool.c,
+ * CACHE_FLUSHTHRESH_MULTIPLIER).  What counts is the DPDK that runs, which may
+ * be newer than that of the build. */
+unsigned int
+dpdk_cache_max(void)
+{
+    unsigned int year, month;
+
+    return (ovs_scan(rte_version(), "DPDK %u.%u", &year, &month)
+            && year * 100 + month >= 2607
+            ? DPDK_CACHE_SIZE : DPDK_CACHE_SIZE * 3 / 2);
+}
 
 static void
 init_packet(struct rte_mempool *mp OVS_UNUSED, void *aux OVS_UNUSED,

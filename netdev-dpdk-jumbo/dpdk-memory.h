@@ -32,10 +32,8 @@
 struct svec;
 
 /* Mbufs that each lcore keeps for itself, so that it seldom needs the shared
- * ring: the most that DPDK allows.  A cache is flushed only when it holds half
- * as many again (rte_mempool.c, CACHE_FLUSHTHRESH_MULTIPLIER). */
+ * ring: the most that DPDK allows. */
 #define DPDK_CACHE_SIZE RTE_MEMPOOL_CACHE_MAX_SIZE
-#define DPDK_CACHE_MAX (DPDK_CACHE_SIZE * 3 / 2)
 
 /* Approximate bytes that a mempool takes besides its mbufs: for its ring, and
  * for the caches of all possible threads. */
@@ -54,6 +52,7 @@ size_t dpdk_mbuf_size(int buffer_size);
 size_t dpdk_mbuf_element_size(int buffer_size);
 size_t dpdk_memory_page_size(struct rte_mempool *, bool grows);
 
+unsigned int dpdk_cache_max(void);
 struct rte_mempool *dpdk_mempool_create(const char *name, int numa_id,
                                         int buffer_size, uint32_t n);
 

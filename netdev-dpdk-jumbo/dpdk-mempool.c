@@ -213,7 +213,7 @@ demand_input(const struct mempools *m, const struct mempool *pool)
 {
     struct mempool_demand_input in = {
         .n_threads = m->n_threads,
-        .cache_max = DPDK_CACHE_MAX,
+        .cache_max = dpdk_cache_max(),
         .n_segments = m->tso ? MEMPOOL_GSO_SEGMENTS : 1,
         .flush_interval = m->flush_interval,
         .max_frags = m->frags_count ? m->max_frags : 0,
