@@ -512,6 +512,22 @@ class Switch:
             return json.loads(value)
         return "" if value == "[]" else value
 
+    def statistic(self, port, key):
+        """Returns a statistic of a port, 0 if there is none yet."""
+        return int(self.get("Interface", port, f"statistics:{key}") or 0)
+
+    def end(self):
+        """Stops ovs-vswitchd regularly.  Returns what its sanitizers reported,
+        and all that it printed."""
+        self.appctl("exit", "--cleanup")
+        wait_for("ovs-vswitchd to end", lambda: not self.vswitchd.running(),
+                 60)
+        with open(f"{self.folder}/ovs-vswitchd.out",
+                  errors="replace") as file:
+            output = file.read()
+        return re.findall(r"^.*(?:ERROR: \w+Sanitizer|runtime error:).*$",
+                          output, re.M), output
+
     def wait(self, record, *conditions, table="Interface", seconds=20, **how):
         """Waits with ovs-vsctl until a record meets the conditions.
 
