@@ -133,4 +133,5 @@ def main():
                 device.ask(GET_FEATURES)       # All of it was seen.
 
 
-main()
+if __name__ == "__main__":
+    main()
