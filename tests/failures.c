@@ -16,7 +16,8 @@
 
 /* A library to preload, for tests/failures, which generates functions.h: it
  * has a line "FUNCTION(index, name, returned)" for each function whose calls
- * are counted, and of which one fails, that is, returns 'returned'.
+ * are counted, and of which one fails, that is, returns 'returned', or kills
+ * the process.
  *
  * Needs GCC: only that can pass arguments on without knowing them. */
 
@@ -25,6 +26,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -36,7 +38,8 @@
 struct site {
     int64_t function;           /* Its index. */
     int64_t caller;             /* The address to which it returns, or 0. */
-    int64_t n;                  /* Which call fails, or how many there were. */
+    int64_t n;                  /* Which call fails, or, if negative, kills the
+                                 * process; or how many calls there were. */
 };
 
 /* The file $FAILURES, shared with the test: the call that fails, and all
@@ -78,8 +81,12 @@ fails(int64_t function, int64_t caller)
         }
         if (s->function == function && s->caller == caller) {
             s->n++;
-            retval = (f->function == function && f->caller == caller
-                      && f->n == s->n);
+            if (f->function == function && f->caller == caller) {
+                if (f->n == -s->n) {
+                    raise(SIGKILL);
+                }
+                retval = f->n == s->n;
+            }
             break;
         }
     }
