@@ -82,6 +82,9 @@ PROGRAMS = ("bin/ovs-vsctl", "bin/ovs-appctl", "bin/ovs-ofctl",
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP,
                   signal.SIGPIPE)
 
+MODULE = os.path.join(os.path.dirname(os.path.realpath(__file__)),
+                      os.pardir, "netdev-dpdk-jumbo")
+
 _libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
@@ -526,7 +529,7 @@ class Switch:
                   errors="replace") as file:
             output = file.read()
         return re.findall(r"^.*(?:ERROR: \w+Sanitizer|runtime error:).*$",
-                          output, re.M), output
+                          output, re.M) + races(output), output
 
     def wait(self, record, *conditions, table="Interface", seconds=20, **how):
         """Waits with ovs-vsctl until a record meets the conditions.
@@ -612,6 +615,20 @@ class Switch:
         for one, other in (*pairs, *(pair[::-1] for pair in pairs)):
             self.ofctl("add-flow", bridge,
                        f"in_port={one},actions=output:{other}", **how)
+
+
+def races(output):
+    """Returns what ThreadSanitizer reported about the module, and not only
+    about Open vSwitch or DPDK: where three functions at most are between the
+    access, or the lock, and a file of the module."""
+    files = "|".join(map(re.escape, os.listdir(MODULE)))
+    found = []
+    for report in output.split("WARNING: ThreadSanitizer: ")[1:]:
+        where = re.split(r"(?m)^  (?:Location is|Thread T|Mutex \S+ \S+ created|"
+                         r"Mutex \S+ is already)", report)[0]
+        if re.search(rf"(?m)^ +#[0-3] .*/lib/(?:{files}):\d", where):
+            found.append(re.search("SUMMARY: .*", report)[0])
+    return found
 
 
 class KernelSwitch(Switch):

@@ -1003,44 +1003,6 @@ worker_main(void *w_)
     return NULL;
 }
 
-/* ThreadSanitizer doesn't recognize what orders accesses in DPDK's ring. */
-#ifdef __SANITIZE_THREAD__
-void __tsan_acquire(void *);
-void __tsan_release(void *);
-
-static rte_mempool_enqueue_t enqueue;
-static rte_mempool_dequeue_t dequeue;
-
-static int
-tsan_enqueue(struct rte_mempool *mp, void *const *objs, unsigned int n)
-{
-    __tsan_release(mp->pool_data);
-    return enqueue(mp, objs, n);
-}
-
-static int
-tsan_dequeue(struct rte_mempool *mp, void **objs, unsigned int n)
-{
-    int retval = dequeue(mp, objs, n);
-
-    __tsan_acquire(mp->pool_data);
-    return retval;
-}
-#endif
-
-static void
-tsan_ring(const struct rte_mempool *mp OVS_UNUSED)
-{
-#ifdef __SANITIZE_THREAD__
-    struct rte_mempool_ops *ops = rte_mempool_get_ops(mp->ops_index);
-
-    enqueue = ops->enqueue;
-    ops->enqueue = tsan_enqueue;
-    dequeue = ops->dequeue;
-    ops->dequeue = tsan_dequeue;
-#endif
-}
-
 /* Checks that to DPDK's functions, the mempool of 'port', all of whose mbufs
  * are there, is one that has always had its size. */
 static void
@@ -1084,7 +1046,6 @@ test_grow(struct ovs_cmdl_context *ctx OVS_UNUSED)
 
     start_dpdk(256, NULL);
     memory = free_memory();
-    tsan_ring(prepare(&ports[0], nic(3000, 0, 0, 0)));
     mp = set_up(&ports[0], needs);
     for (int i = 0; i < N_WORKERS; i++) {
         struct worker *w = &workers[i];
