@@ -624,8 +624,8 @@ def races(output):
     files = "|".join(map(re.escape, os.listdir(MODULE)))
     found = []
     for report in output.split("WARNING: ThreadSanitizer: ")[1:]:
-        where = re.split(r"(?m)^  (?:Location is|Thread T|Mutex \S+ \S+ created|"
-                         r"Mutex \S+ is already)", report)[0]
+        where = re.split(r"(?m)^  (?:Location is|Thread T|Mutex \S+ (?:\S+ "
+                         r"created|is already))", report)[0]
         if re.search(rf"(?m)^ +#[0-3] .*/lib/(?:{files}):\d", where):
             found.append(re.search("SUMMARY: .*", report)[0])
     return found
