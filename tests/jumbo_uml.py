@@ -14,7 +14,7 @@ import threading
 
 from jumbo_lab import CPUS, PMD_CPU, Console
 
-LINUX = "linux"
+LINUX, XSTATE = "linux", "uml-xstate.so"
 GUEST_CPUS = [cpu for cpu in CPUS if cpu != PMD_CPU] or CPUS
 
 # Requests of the vhost-user protocol.
@@ -192,6 +192,7 @@ class UmlGuest(Console):
             # All of its processes end with it, and with us.
             "unshare", "--pid", "--fork", "--kill-child",
             "taskset", "-c", ",".join(map(str, GUEST_CPUS)),
+            "env", f"LD_PRELOAD={os.path.abspath(image)}/{XSTATE}",
             f"{image}/{LINUX}", f"mem={memory_mib}M",
             f"initrd={image}/initrd.gz", "con0=fd:0,fd:1", "con=null",
             "ssl=null", "console=tty0", "loglevel=1",
