@@ -18,6 +18,7 @@
 #define TNL_PMTU_H 1
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <netinet/in.h>
 
 #include "openvswitch/types.h"
