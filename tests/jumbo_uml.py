@@ -7,7 +7,7 @@ remains for what a hypervisor does: host_mtu and migration.
 
 import contextlib
 import os
-import select
+import selectors
 import socket
 import struct
 import threading
@@ -98,18 +98,21 @@ class Relay(threading.Thread):
             for request, payload, fds in self._state.values():
                 send(switch, request, VERSION, self._resumed(request, payload),
                      fds)
-            while True:
-                for source in select.select([guest, switch], [], [])[0]:
-                    try:
-                        message = receive(source)
-                    except (EOFError, ConnectionError):
-                        if source is guest:
-                            raise EOFError
-                        return
-                    if source is guest:
-                        self._to_switch(switch, *message)
-                    else:
-                        self._to_guest(guest, *message)
+            with selectors.DefaultSelector() as sources:
+                for source in guest, switch:
+                    sources.register(source, selectors.EVENT_READ)
+                while True:
+                    for key, _ in sources.select():
+                        try:
+                            message = receive(key.fileobj)
+                        except (EOFError, ConnectionError):
+                            if key.fileobj is guest:
+                                raise EOFError
+                            return
+                        if key.fileobj is guest:
+                            self._to_switch(switch, *message)
+                        else:
+                            self._to_guest(guest, *message)
 
     def _to_guest(self, guest, request, flags, payload, fds):
         if request == GET_FEATURES:
@@ -192,6 +195,8 @@ class UmlGuest(Console):
             # All of its processes end with it, and with us.
             "unshare", "--pid", "--fork", "--kill-child",
             "taskset", "-c", ",".join(map(str, GUEST_CPUS)),
+            # Else it takes more memory the farther its heap is from its text.
+            "setarch", "--addr-no-randomize",
             "env", f"LD_PRELOAD={os.path.abspath(image)}/{XSTATE}",
             f"{image}/{LINUX}", f"mem={memory_mib}M",
             f"initrd={image}/initrd.gz", "con0=fd:0,fd:1", "con=null",
